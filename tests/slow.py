@@ -10,6 +10,7 @@ import pytest
 
 from problems import Actions, Space, Weights, begin_with, learn_pass, weights_in
 from structron.learn.beam import BeamTraining
+from structron.search.beam.frontier import COUNTED
 from structron.search.beam.problem import SearchProblem
 from structron.update.violation import RULES
 
@@ -35,8 +36,9 @@ class SlowSearch:
     slack = float("inf")
     """How far behind the best a state may be."""
 
-    def __init__(self, space: Space, weights: Weights, k: float, merge: bool, gold: Actions = (), lowered: float = 0.0):
-        """lowered: by so much states of the derivation `gold` are ranked lower."""
+    def __init__(self, space: Space, weights: Weights, k: float, merge: int, gold: Actions = (), lowered: float = 0.0):
+        """merge: COUNTED: equivalent ones are among the k best.   lowered: by so much states of the derivation
+        `gold` are ranked lower."""
         self.space, self.weights, self.k, self.merge = space, weights, k, merge
         self.gold, self.lowered = gold, lowered
         self.moves = space.problem.moves
@@ -90,8 +92,10 @@ class SlowSearch:
         found: dict[Any, Item] = {}
         candidates = [made for item in beam for made in self.candidates(item)]
         ordered = sorted(candidates, key=self.rank, reverse=True)
-        for item in ordered:
-            if len(found) == self.k or self.rank(item) < self.rank(ordered[0]) - self.slack:
+        for place, item in enumerate(ordered):
+            if (place if self.merge == COUNTED else len(found)) == self.k or self.rank(item) < self.rank(
+                ordered[0]
+            ) - self.slack:
                 break
             key = self.key(item) if self.merge else len(found)
             if key not in found:

@@ -13,13 +13,15 @@ from structron.fields import DEFAULT, Options, choice, free, options, real, swit
 
 MAX_CANDIDATES, MAX_BEAM = 10_000, 1_000
 """Candidates that a search gives, and hypotheses that it keeps: a model file that asks for more is refused."""
+MAX_PLACES = 64
+"""Positions in a chunk, and words of a chunk that is a feature as a whole."""
 LASO = ("laso", "laso-literal")
 UPDATES = ("standard", "early", "max-violation", "latest", "hybrid", *LASO)
 VARIANTS = ("a-wm", "b-wm", "a-wmr", "b-wmr")
 NON_LOCAL = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "conjunction")
 SCHEMES = ("iob1", "iob2", "iobes", "bilou")
 MIXES = ("changes", "uniform", "errors")
-QUEUES = ("greedy", "beam", "best-first", "a-star", "exhaustive")
+QUEUES = ("greedy", "beam", "first-goal", "cut", "best-first", "a-star", "exhaustive")
 
 
 class Task(Options):
@@ -123,7 +125,7 @@ class Search:
 
     beam: int | None = None
     update: Any = "standard"  # the name of a rule, or a user's own Rule
-    merge: bool = True
+    merge: int = True  # 2: equivalent states are merged, and count in the beam
     check: bool | None = None
     alma: float | tuple[float, float, float] | None = None
     margin: float | None = None
@@ -153,6 +155,8 @@ class Search:
 
     def checked(self) -> Self:
         """Itself; weighted violations do not go with everything."""
+        if getattr(self.update, "expected", False) and self.alma is not None:
+            raise StructronError("update: a rule with expected=True and alma; expected one of the two")
         if self.swvp is None:
             return self
         means = self.update in LASO or getattr(self.update, "mean", False) or getattr(self.update, "go_on", False)
@@ -250,6 +254,12 @@ class Searching(Stepping):
     )
     update: Any = free("Update rule for inexact search.", default="max-violation", choices=UPDATES)
     merge: bool = switch("Merge equivalent hypotheses (dynamic programming).", default=True, section="research")
+    count_merged: bool = switch(
+        "Merged hypotheses count in the beam, as in the program of Huang et al. (2012).",
+        default=False,
+        flag=None,
+        section="research",
+    )
     check: Any = switch(
         "Check that every update is a violation (slow).",
         default=None,
@@ -272,7 +282,8 @@ class Searching(Stepping):
         if isinstance(beam, str):
             usual = self.task_defaults.get("beam")
             beam = 8 if usual is None and (update != "standard" or steps.alma is not None) else usual
-        found = dataclasses.replace(steps, beam=beam, update=update, merge=self.merge, check=self.check)
+        merge = 1 + self.count_merged if self.merge else 0
+        found = dataclasses.replace(steps, beam=beam, update=update, merge=merge, check=self.check)
         return found.checked()
 
     def _is_default_update(self) -> bool:
@@ -494,6 +505,29 @@ class Chunks(Options):
     section: ClassVar[str] = "search"
 
     longest: int | None = whole("Longest chunk, in words (segments); longer ones are split.", default=50, none="none")
+    positions: int = whole(
+        "Words of a chunk that features tell apart by position; the last stands for all further ones.",
+        default=3,
+        most=MAX_PLACES,
+        flag=None,
+        section="features",
+        fixed=True,
+    )
+    whole_chunks: int = whole(
+        "Longest chunk with features of its whole sequence of words.",
+        default=6,
+        least=0,
+        most=MAX_PLACES,
+        flag=None,
+        section="features",
+        fixed=True,
+    )
+    unseen_chunks: bool = switch(
+        "Features also of whole sequences that are no chunk in the training data (much memory).",
+        default=False,
+        flag=None,
+        section="features",
+    )
 
 
 @options()
@@ -601,7 +635,13 @@ class Queues(Options):
     """Generic search."""
 
     queue: str = choice("Order of the search.", QUEUES, default="best-first", flag=None)
-    beam: int | None = whole("Nodes kept at each depth (queue beam).", default=8, most=MAX_BEAM, none="inf", flag=None)
+    beam: int | None = whole(
+        "Nodes kept at each depth (queue beam, first-goal) or in all (cut).",
+        default=8,
+        most=MAX_BEAM,
+        none="inf",
+        flag=None,
+    )
     update: str = choice("LaSO's update, or its eq. (2) as printed.", LASO, default="laso", flag=None)
     check: Any = switch(
         "Check every update; all: first run all examples uncompiled too (slow).",

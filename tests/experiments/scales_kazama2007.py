@@ -15,5 +15,7 @@ TINY = Scale(
     second_margins=(1, 100),
     second_passes=5,
     n_large=60,
+    part=4,
+    long=(2, 3),
     walk=False,
 )

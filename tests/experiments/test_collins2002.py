@@ -35,7 +35,9 @@ def test_figure_4_has_every_row_beside_the_papers(run):
     for task in ("np", "pos"):
         table, known = dev_table(ledger, task), PAPER["dev"][task]["figures"]
         rows = {name: cells for name, *cells in table.rows}
-        assert list(rows) == [str(setting) for family in FAMILIES for setting in settings_of(family)]
+        plain = [str(setting) for family in FAMILIES for setting in settings_of(family)]
+        shuffled = [f"Perc, {average}, cc=0, shuffled" for average in ("avg", "noavg")] if task == "pos" else []
+        assert list(rows) == plain + shuffled
         assert set(known) < set(rows)
         for setting in (setting for family in FAMILIES for setting in settings_of(family)):
             paper, ours, numits, best = rows[str(setting)]
@@ -85,9 +87,15 @@ def test_iterations_are_doubled_while_the_last_are_the_best(tmp_path):
     *_, last = jobs_of(ledger, TINY, "np", "ME", 0)
     assert last.options["iterations"] == 40
     ledger.enter(second, {"best": 10}, 1)
+    *_, close = jobs_of(ledger, TINY, "np", "ME", 0)
+    assert close.options == first.options | {"limit": 20, "close": True}
+    ledger.enter(close, {"best": 13}, 1)
     *_, last = jobs_of(ledger, TINY, "np", "ME", 0)
-    assert last.options["iterations"] == 10
+    assert last.options["iterations"] == 13
     assert milestones(20) == [5, 10, 20]
+    assert milestones(20, True) == list(range(5, 21))
+    close = milestones(400, True)
+    assert (len(close), close[0], close[-1]) == (60, 100, 400)
 
 
 def test_every_claim_has_a_verdict_and_a_part_of_the_run_has_tables(run, tmp_path):
@@ -295,4 +303,6 @@ def test_margins_and_radius_against_enumeration(separable):
 def test_votes_means_and_last_weights_of_one_pass(toy_data):
     found = theorem.voting(toy_data, task="pos", sentences=30, test_sentences=20)
     assert 0 < found["updates"] <= found["examples"] == 30
+    mixed = theorem.voting(toy_data, task="pos", sentences=30, test_sentences=20, mixed=True)
+    assert mixed["mean"] != found["mean"]
     assert len({found[name]["test"] for name in ("voted", "mean", "none")}) > 1

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from structron import BeamLearner, QueueLearner, StructronError
+from structron.options import QUEUES
 from thermostat import EXAMPLES, NOISY, PROBLEM, make_examples, make_problem, weights_of
 from walks import CYCLE, roads, walk_problem
 
 WALKS = [(CYCLE, ["to 1", "to 2", "to 3"]), (roads(4, (0, 1), (1, 0), (1, 3), (0, 2), (2, 3)), ["to 2", "to 3"])]
-QUEUES = ("greedy", "beam", "best-first", "a-star", "exhaustive")
 
 
 def nothing_ahead(x, table, states, s):

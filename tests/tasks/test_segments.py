@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brute_segments import BASES, WORDS, names
+from brute_segments import BASES, random_data, segmentations, slow_score, weights_by_name
 from structron.errors import StructronError
 from structron.model.beam import BeamModel
 from structron.model.encoded import EncodedModel
@@ -80,43 +80,6 @@ def test_the_problem_is_sound():
 # -- search --------------------------------------------------------------------------------------------------------
 
 
-def segmentations(n: int, segments: Segments):
-    """All of them, as lists of (label, length)."""
-    if n == 0:
-        yield []
-    for y, most in enumerate(segments.longest):
-        for length in range(1, min(n, most) + 1):
-            for rest in segmentations(n - length, segments):
-                yield [(y, length), *rest]
-
-
-def slow_score(sentence: list[list[str]], path: list[tuple[int, int]], model: EncodedModel, weights: dict) -> float:
-    """The sum of the weights of all features of a segmentation, looked up by name."""
-    before, place, total = "<s>", 0, 0.0
-    labels, positions = model.encoder.segments.labels, model.encoder.shape.positions
-    for y, length in path:
-        last = place + length - 1
-        spans = [("before", range(place - 1, place)), ("after", range(last + 1, last + 2)), ("last", [last])]
-        spans += [(f"at{min(i, positions - 1) + 1}", [place + i]) for i in range(length)]
-        spans += [("pair", range(t - 1, t + 1)) for t in range(place + 1, last + 1)]
-        spans += [("triple", range(t - 2, t + 1)) for t in range(place + 2, last + 1)]
-        spans += [(f"whole{length}", range(place, place + length))]
-        found = [name for kind, span in spans for name in names(sentence, kind, span)]
-        found += [f"len={length}", f"y[-1]={before}", f"y[-1]|len={before}|{length}"]
-        total += sum(weights.get((name, y), 0.0) for name in found)
-        before, place = labels[y], place + length
-    return total
-
-
-def weights_by_name(model: EncodedModel) -> dict[tuple[str, int], float]:
-    rows = model.base.rows
-    texts = [model.name_of(place) for place in range(model.size)]
-    return {
-        (texts[p], y): w
-        for p, y, w in zip(rows.place.tolist(), rows.column.tolist(), rows.weight.tolist(), strict=True)
-    }
-
-
 def with_random_weights(model: EncodedModel, rng: np.random.Generator) -> EncodedModel:
     old = model.base
     weight = rng.integers(-4, 5, len(old.rows.weight)).astype(np.float32)
@@ -124,25 +87,15 @@ def with_random_weights(model: EncodedModel, rng: np.random.Generator) -> Encode
     return EncodedModel(model.encoder, base, model.names)
 
 
-def random_data(rng: np.random.Generator, sizes: list[int]) -> list[list[list[str]]]:
-    """Sentences of random words, tags and chunks of at most three words."""
-    found = []
-    for n in sizes:
-        labels: list[str] = []
-        while len(labels) < n:
-            length = int(rng.integers(1, min(3, n - len(labels)) + 1))
-            kind = str(rng.choice(["O", "NP", "VP"]))
-            labels += ["O"] if kind == "O" else [f"B-{kind}"] + [f"I-{kind}"] * (length - 1)
-        found.append([[str(rng.choice(WORDS)), str(rng.choice(list("DNV"))), label] for label in labels])
-    return found
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_exact_search_is_the_best_of_all_segmentations(seed):
+@pytest.mark.parametrize(
+    ("seed", "shape"),
+    [(0, {}), (1, {}), (2, {"positions": 1, "whole_chunks": 0}), (3, {"whole_chunks": 5, "unseen_chunks": True})],
+)
+def test_exact_search_is_the_best_of_all_segmentations(seed, shape):
     rng = np.random.default_rng(seed)
     data = random_data(rng, [5, 4, 3, 6, 5, 1, 2, 6])
     options = {"templates": list(BASES), "cutoff": 0, "passes": 2, "average": "none", "update": "standard"}
-    chunker = SegmentChunker(beam=None, alma=None, **options).fit(data)
+    chunker = SegmentChunker(beam=None, alma=None, **options, **shape).fit(data)
     model = chunker.model_ = with_random_weights(chunker.model_, rng)
     given_rows = [[row[:2] for row in sentence] for sentence in random_data(rng, [1, 2, 4, 5])]
     prepared, segments = chunker.extractor_.prepare(given_rows), model.encoder.segments
@@ -158,6 +111,18 @@ def test_exact_search_is_the_best_of_all_segmentations(seed):
     np.testing.assert_allclose(wide[1], scores, rtol=1e-6)
     narrow = model.decode(prepared, 1, True)
     assert (narrow[1] <= scores + 1e-4).all()
+
+
+def test_whole_sequences_of_no_chunk():
+    """Every sequence of up to three words has a feature, not only those that are a chunk."""
+    rows = [[("a", "B-X"), ("b", "I-X"), ("c", "O"), ("d", "B-X")]]
+    for unseen, expected in ((False, {"a|b", "c", "d"}), (True, {"a", "b", "c", "d", "a|b", "b|c", "c|d"})):
+        options = {"templates": ["w[0]"], "cutoff": 0, "runs": 1, "passes": 1, "positions": 4, "whole_chunks": 2}
+        chunker = SegmentChunker(columns=["word", "chunk"], unseen_chunks=unseen, **options).fit(rows)
+        found = chunker.learner_.data.numbered
+        keys = found.names(np.arange(len(found.keys)), None, chunker.learner_.data.names).all()
+        assert {name.partition("=")[2] for name in keys if name.startswith("whole")} == expected
+        assert {name for name in keys if name.startswith("at4")} == {"at4 w[0]=d"}
 
 
 def test_whole_sequences_and_places_are_learned(chunker):

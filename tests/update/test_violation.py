@@ -1,6 +1,7 @@
 """Update rules against their table, the compiled learner against one that keeps dictionaries, and the theory."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -30,6 +31,7 @@ from problems import (
 )
 from separable import bound_of, confusion_matrix, separable
 from slow import SlowLearner, SlowTrace, assert_learns_alike, slow_rule
+from structron import BeamLearner
 from structron.errors import StructronError
 from structron.learn.beam import BeamTraining
 from structron.learn.loop import Schedule, train
@@ -211,6 +213,28 @@ def test_equation_2_as_printed_need_not_be_a_violation():
         assert learn_pass(learner, [0])["invalid"] == invalid
         found = weights_in(problem, *learner.rows())
         assert [found["w", (1,), y] for y in range(3)] == pytest.approx(expected)
+
+
+def test_an_expectation_over_a_beam_by_hand():
+    """One word with labels of weight log 1, log 2, log 5; the first is correct. All three in the beam: probabilities
+    1/8, 2/8, 5/8; a beam of two has lost the correct one: 2/7, 5/7."""
+    problem, rule = chain_problem(3, 2, ["w"]), replace(RULES["laso-literal"], expected=True)
+    start = {("w", (1,), y): math.log(n) for y, n in enumerate((1, 2, 5)) if n > 1}
+    for beam, shares in ((3, (1 / 8, 2 / 8, 5 / 8)), (2, (0, 2 / 7, 5 / 7))):
+        learner = training(
+            problem, inputs_of(problem, [np.array([[1]])], [[0]]), beam, rule, average="none", check=True
+        )
+        begin_with(learner, start)
+        assert learn_pass(learner, [0])["updates"] == 1
+        found = weights_in(problem, *learner.rows())
+        change = [found["w", (1,), y] - start.get(("w", (1,), y), 0.0) for y in range(3)]
+        assert change == pytest.approx([1 - shares[0], -shares[1], -shares[2]], abs=1e-6)
+
+
+def test_an_expectation_needs_the_scale_of_the_weights():
+    rule = replace(RULES["laso-literal"], expected=True)
+    with pytest.raises(StructronError, match="expected=True and alma"):
+        BeamLearner(chain_problem(2, 2, ["w"]), update=rule, alma=0.9).options.search()
 
 
 def test_laso_learns_more_than_once_from_an_example():

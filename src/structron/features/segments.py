@@ -10,7 +10,7 @@ Base features b are templates over tokens. A segment from token s to token e has
 
 Each looks at one place of the sentence, so all are hashed and numbered once, per token and kind, before any search:
 list t * kinds + q has the features of kind q at token t, and a segment is the sum of its lists (search/beam/scores.py).
-Sequences are many and mostly no chunk, so of the whole ones only those are learned that are a chunk somewhere.
+Sequences are many and mostly no chunk, so by default only those whole ones are learned that are a chunk somewhere.
 """
 
 from dataclasses import dataclass
@@ -160,13 +160,13 @@ def seen_chunks(prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray) 
 
 
 def number_segments(
-    prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray, cutoff: int, known: np.ndarray | None = None
+    prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray | None, cutoff: int, known: np.ndarray | None = None
 ) -> Numbered:
     """Number the features of training data whose chunks have these lengths; `tokens` are numbers of lists here.
 
-    known: keys that have their numbers already.
+    lengths: None: whole sequences count whether they are chunks or not.   known: keys that have their numbers already.
     """
-    chunks = seen_chunks(prepared, shape, lengths)
+    chunks = NO_TABLE if lengths is None else seen_chunks(prepared, shape, lengths)
 
     def hashes(lo: int, hi: int) -> Hashes:
         return segment_hashes(prepared, shape, lo, hi, chunks)

@@ -172,7 +172,7 @@ class BeamTraining(Paced):
     def _call(self, sequence: np.ndarray, lo: int, hi: int) -> int:
         rule, given = self.rule, self.engine.given(self.inputs, self.sparse, self.anchored)
         check = (1 + (rule.valid and (self.swvp is None or self.swvp.valid))) * self.check
-        mean = rule.mean * (1 + rule.literal)
+        mean = rule.mean * (fixing.EXPECTED if rule.expected else 1 + rule.literal)
         how = fixing.How(int(rule.stop_at_fall), int(rule.go_on), mean, int(check), int(self.dry))
         batch = (self.delta, self.pace, sequence, lo, hi, how, self.stats, self.weighing or NO_WEIGHING)
         return self.engine.call(LEARN, self.choose, self._collect(), MEASURE, FITS, APPLY, given, *batch)

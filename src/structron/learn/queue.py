@@ -14,7 +14,8 @@ from structron.kernels.jit import WithFunctionPointers, plain
 from structron.learn.beam import BeamTraining, Beginning
 from structron.learn.checkpoint import digest
 from structron.options import Search
-from structron.search.beam.frontier import Inputs
+from structron.search.beam.engine import NO_ANCHORS
+from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import SearchProblem
 from structron.search.beam.scores import CLOCK
 from structron.search.beam.signatures import POINTERS
@@ -70,10 +71,11 @@ class QueueTraining(BeamTraining):
         search: Search,
         average: str = "mean",
         start: Beginning | None = None,
+        anchored: Anchored = NO_ANCHORS,
     ):
         """derivations: the correct ones of each example.   search: alma, margin and check count."""
         self.derivations, (self.queue, self.width, self.heuristic, self.limit) = derivations, queue
-        super().__init__(problem, inputs, search, average, start=start)
+        super().__init__(problem, inputs, search, average, anchored, start=start)
 
     def _begin(self) -> None:
         super()._begin()

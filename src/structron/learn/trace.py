@@ -117,7 +117,7 @@ class BeamTrace:
 
     task: str
     beam: int | None
-    merge: bool
+    merge: int
     sentence: list[str]
     gold: Any
     prediction: Any

@@ -72,7 +72,7 @@ class BeamModel:
         self._kept: Tensors = {} if isinstance(rows, Row) else rows
         self.anchored_keys = np.zeros(0, np.uint64) if anchored_keys is None else anchored_keys
         self.number_of = build_table(self.anchored_keys) if len(self.anchored_keys) else None
-        self.engines: dict[tuple[int | None, bool, float], Engine] = {}
+        self.engines: dict[tuple[int | None, int, float], Engine] = {}
 
     @cached_property
     def _packed(self) -> tuple[np.ndarray, Sparse]:
@@ -129,7 +129,7 @@ class BeamModel:
         """Whether the first search has to wait for the compiler."""
         return is_cold()
 
-    def engine(self, beam: int | None, merge: bool = True, slack: float | None = None) -> Engine:
+    def engine(self, beam: int | None, merge: int = True, slack: float | None = None) -> Engine:
         """slack: see `reach`; a beam of one has none to give up, and exact search gives up nothing."""
         reach = np.inf if beam in (1, None) else self.reach(slack)
         if (beam, merge, reach) not in self.engines:
@@ -148,7 +148,7 @@ class BeamModel:
         self,
         inputs: Inputs,
         beam: int | None = 8,
-        merge: bool = True,
+        merge: int = True,
         anchored: Anchored = NO_ANCHORS,
         jobs: int = 1,
         slack: float | None = None,
@@ -167,7 +167,7 @@ class BeamModel:
         self,
         inputs: Inputs,
         beam: int | None = 8,
-        merge: bool = True,
+        merge: int = True,
         anchored: Anchored = NO_ANCHORS,
         jobs: int = 1,
         slack: float | None = None,
@@ -187,7 +187,7 @@ class BeamModel:
         inputs: Inputs,
         n: int,
         beam: int | None = 8,
-        merge: bool = True,
+        merge: int = True,
         anchored: Anchored = NO_ANCHORS,
         jobs: int = 1,
     ) -> list[list[Derivation]]:
@@ -207,7 +207,7 @@ class BeamModel:
         inputs: Inputs,
         n: int,
         beam: int | None = 8,
-        merge: bool = True,
+        merge: int = True,
         anchored: Anchored = NO_ANCHORS,
         jobs: int = 1,
         slack: float | None = None,
@@ -227,7 +227,7 @@ class BeamModel:
         starts: np.ndarray,
         look: Callable[[int, int], tuple[Inputs, Anchored]],
         beam: int | None,
-        merge: bool,
+        merge: int,
         jobs: int,
         spell: Callable[[np.ndarray], np.ndarray] = lambda actions: actions,
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -105,7 +105,7 @@ class EncodedModel:
         return inputs, self.base.anchor(self.encoder.hashes(prepared, lo, hi))
 
     def decode(
-        self, prepared: Any, beam: int | None, merge: bool, jobs: int = 1, forced: np.ndarray | None = None
+        self, prepared: Any, beam: int | None, merge: int, jobs: int = 1, forced: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """(label per token, score per sentence), on several threads if wanted."""
 
@@ -115,7 +115,7 @@ class EncodedModel:
         return self.base.decode_tokens(prepared.starts, look, beam, merge, jobs, self.encoder.labels_of)
 
     def nbest(
-        self, prepared: Any, n: int, beam: int | None, merge: bool, jobs: int = 1
+        self, prepared: Any, n: int, beam: int | None, merge: int, jobs: int = 1
     ) -> list[tuple[list[np.ndarray], list[float]]]:
         """(labellings, scores) of each sentence: what the last beam holds, best first."""
         inputs, anchored = self.look(prepared, 0, len(prepared.starts) - 1)
@@ -128,7 +128,7 @@ class EncodedModel:
         out: np.ndarray,
         scores: np.ndarray,
         beam: int | None,
-        merge: bool,
+        merge: int,
         jobs: int = 1,
         forced: np.ndarray | None = None,
     ) -> np.ndarray:
@@ -153,7 +153,7 @@ class EncodedModel:
             return self.names.take(np.array([place])).all()[0]
         return self.encoder.describe(int(self.base.keys[place - first]))
 
-    def explain(self, prepared: Any, beam: int | None, merge: bool, top: int) -> list[Any]:
+    def explain(self, prepared: Any, beam: int | None, merge: int, top: int) -> list[Any]:
         """For each action of the best derivation of the only sentence the runner-up, and the features that decided."""
         from structron.model.explain import Explainer
 

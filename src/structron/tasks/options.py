@@ -225,7 +225,7 @@ class GraphOptions(Graphs, Partial, Trees, Stepping, Learned):
     task: ClassVar[str] = "graph-parser"
     about: ClassVar[str] = "Dependency trees, with a search over all trees."
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
-        **dict.fromkeys(("beam", "update", "merge"), NO_PREFIX),
+        **dict.fromkeys(("beam", "update", "merge", "count_merged"), NO_PREFIX),
         "templates": "its features of arcs are part of the compiled code",
         "confidence": "a tree is chosen as a whole; compare the n best trees instead",
         **NO_TREES,
@@ -273,7 +273,11 @@ class ScriptOptions(LookUps, Tokens, OwnAtoms, Learned):
 
     former: ClassVar[Sequence[type[Options]]] = (Searching, Documents, Chains, TagDictionary, Lexical)
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("beam", "update", "merge", "alma", "margin", "swvp", "average voted", "tag_dictionary", "among"), ALONE
+        (
+            *("beam", "update", "merge", "count_merged", "alma", "margin", "swvp", "average voted"),
+            *("tag_dictionary", "among"),
+        ),
+        ALONE,
     ) | {
         "non_local": "the built-in document features need chunk labels",
         "open_label": "leave the word out instead: each word's script is chosen independently",
@@ -314,7 +318,8 @@ class PipelineOptions(Pipelines, Texts, Compact, Training, Task):
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
         (
             *("passes", "runs", "average", "average voted", "bpm", "shuffle", "patience", "stop_change", "templates"),
-            *("beam", "update", "merge", "alma", "margin", "swvp", "gazetteers", "tag_dictionary", "non_local"),
+            *("beam", "update", "merge", "count_merged", "alma", "margin", "swvp", "gazetteers"),
+            *("tag_dictionary", "non_local"),
             *("nbest", "confidence", "forced"),
         ),
         OWN_SETTINGS,
@@ -371,7 +376,7 @@ class QueueLearnerOptions(Queues, Margins, ProblemOptions):
 
     task: ClassVar[str] = "queue problem"
     lacks: ClassVar[Mapping[str, str]] = {
-        "merge": "each node in a queue is a single derivation",
+        **dict.fromkeys(("merge", "count_merged"), "each node in a queue is a single derivation"),
         "swvp": "LaSO updates with the mean of the queue, not with a single derivation",
     }
 

@@ -6,8 +6,8 @@
 
 LaSO (Daumé & Marcu 2005, Figure 2) is the rule that takes for z the mean of the queue, eq. (2), and goes on after an
 update with the correct prefix, so that an example can have several. `laso` leaves out of that mean what is no mistake,
-`laso-literal` nothing. ALMA is another step: update/alma.py. Weighted
-violations (Dror & Reichart 2016) learn from mixtures of y' and z in place of z: update/mixed.py.
+`laso-literal` nothing; an expectation weighs what is in it by exp(score). ALMA is another step: update/alma.py.
+Weighted violations (Dror & Reichart 2016) learn from mixtures of y' and z in place of z: update/mixed.py.
 """
 
 from typing import NamedTuple
@@ -30,6 +30,7 @@ from structron.search.beam.frontier import (
     PRED,
     PREFIX,
     ROWS,
+    SCORE,
     SIZE,
     WHOLE,
     Guide,
@@ -69,14 +70,23 @@ from structron.update.collect import (
 from structron.update.delta import FULL, clear
 from structron.update.swvp import ASKED, STATE, TO_ASK
 
-LITERAL = 2
-"""In `How.mean`: eq. (2) of Daumé & Marcu as it is printed."""
+LITERAL, EXPECTED = 2, 3
+"""In `How.mean`: eq. (2) of Daumé & Marcu as it is printed; all weighed by their probability under the model."""
+LEAST_SHARE = 1e-9
+"""Edges of a lattice with less probability are left out of an expectation."""
 
 
 @helper
 def is_meant(f, row, gold, mean):
     """Whether a state is in the second sum of eq. (2): literally every one, else a wrong one that is not below gold."""
-    return mean == LITERAL or (f.link[row, GOLD] != WHOLE and f.score[row, PREFIX] >= gold)
+    return mean >= LITERAL or (f.link[row, GOLD] != WHOLE and f.score[row, PREFIX] >= gold)
+
+
+@helper
+def log_add(a, b):
+    """log(exp(a) + exp(b))."""
+    most = max(a, b)
+    return most if most == -np.inf else most + np.log1p(np.exp(-abs(a - b)))
 
 
 @kernel(signature=COLLECT)
@@ -97,18 +107,22 @@ def collect_queue(advance, atoms, given, e, n, i, mean, delta, weighing, stats):
     """
     inputs, anchored, setting, f, trace = given.inputs, given.anchored, given.setting, given.frontier, given.trace
     gold_length = min(i, inputs.gold_ptr[e + 1] - inputs.gold_ptr[e])
-    taken, total = 0, 0.0
+    taken, total, top = 0.0, 0.0, -np.inf
+    for b in range(f.used[COUNT]):
+        top = max(top, f.score[f.beam[f.used[NOW], b], PREFIX])
     for b in range(f.used[COUNT]):
         row = f.beam[f.used[NOW], b]
         if is_meant(f, row, trace.gold[n], mean):
-            taken += 1
-            total += f.score[row, PREFIX]
+            weight = np.exp(f.score[row, PREFIX] - top) if mean == EXPECTED else 1.0
+            taken += weight
+            total += weight * f.score[row, PREFIX]
     for b in range(f.used[COUNT]):
         row = f.beam[f.used[NOW], b]
         if is_meant(f, row, trace.gold[n], mean):
-            length = derive(setting, f, row)
-            collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0 / taken, delta)
-    best = total / max(taken, 1)
+            weight = np.exp(f.score[row, PREFIX] - top) if mean == EXPECTED else 1.0
+            length, share = derive(setting, f, row), weight / taken
+            collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, share, delta)
+    best = total / taken if taken > 0 else 0.0
     return DONE, best, trace.gold[i] - best
 
 
@@ -122,6 +136,9 @@ def collect_lattice(advance, atoms, given, e, n, i, mean, delta, weighing, stats
     out.
     """
     inputs, anchored, setting, f, trace = given.inputs, given.anchored, given.setting, given.frontier, given.trace
+    if mean == EXPECTED:
+        expected = collect_expectation(atoms, inputs, e, anchored, setting, f, trace, n, delta)
+        return DONE, expected, trace.gold[i] - expected
     best, rest, edge = f.score[:, PREFIX], f.score[:, INSIDE], f.heap
     way, before, after = f.link[:, PRED], f.link[:, BEGIN], f.link[:, ORIGIN]
     for r in range(f.used[ROWS]):
@@ -158,13 +175,48 @@ def collect_lattice(advance, atoms, given, e, n, i, mean, delta, weighing, stats
     return DONE, total * share, trace.gold[i] - total * share
 
 
+@helper
+def collect_expectation(atoms, inputs, e, anchored, setting, f, trace, n, delta):
+    """Δ = Φ(x, y) - E[Φ(x, z)], z with probability proportional to exp(score): the gradient of log p(y | x), by the
+    forward-backward algorithm over the lattice. Returns E[score].
+
+    Every derivation begins at gold's first row, and is in the lattice once: edges lead from gold's rows to nodes, never
+    back. They stand in an order in which a row's ways in come before its ways out.
+    """
+    sums, edge, rank, last = f.score[:, INSIDE], f.heap, f.rank, trace.gold_row[n]
+    for r in range(f.used[ROWS]):
+        sums[r] = -np.inf
+    sums[trace.gold_row[0]] = 0.0
+    for k in range(f.used[COUNT]):  # forward: rank[k, SCORE] is the sum of all ways to the end of edge k
+        rank[k, SCORE] = sums[edge[k, BACK]] + rank[k, GAIN]
+        sums[edge[k, NEXT]] = log_add(sums[edge[k, NEXT]], rank[k, SCORE])
+    all_ways = sums[last]
+    for r in range(f.used[ROWS]):
+        if f.link[r, SIZE] == FINAL:
+            all_ways = log_add(all_ways, sums[r])
+        sums[r] = 0.0 if f.link[r, SIZE] == FINAL or r == last else -np.inf
+    total = 0.0
+    for k in range(f.used[COUNT] - 1, -1, -1):
+        row, next_row = edge[k, BACK], edge[k, NEXT]
+        share = np.exp(rank[k, SCORE] + sums[next_row] - all_ways)
+        sums[row] = log_add(sums[row], rank[k, GAIN] + sums[next_row])
+        if share >= LEAST_SHARE:
+            total += share * rank[k, GAIN]
+            collect(atoms, inputs, e, anchored, setting, f, row, edge[k, ACTION], -share, delta)
+    for j in range(n):
+        collect(
+            atoms, inputs, e, anchored, setting, f, trace.gold_row[j], inputs.gold[inputs.gold_ptr[e] + j], 1.0, delta
+        )
+    return total
+
+
 @by_reference
 class How(NamedTuple):
     """What an update rule asks for besides a step (see violation.py)."""
 
     stop_at_fall: int
     go_on: int
-    mean: int  # 0, 1 or LITERAL
+    mean: int  # 0, 1, LITERAL or EXPECTED
     check: int  # 1: compare the margin of every update with w·Δ; 2: it must be a violation, too
     dry: int = 0  # 1: find Δ, and leave the weights as they are
 

@@ -84,6 +84,9 @@ class Rule:
     alone. The rule must then choose the last step of the search, n, or 0."""
     literal: bool = False
     """Take that mean over all states in the beam, as eq. (2) of Daumé & Marcu (2005) is printed."""
+    expected: bool = False
+    """Weigh all states in the beam by their probability under the model, proportional to exp(score). With exact search
+    that is the expectation over all outputs, found by the forward-backward algorithm. Not with `alma`."""
 
 
 RULES = {

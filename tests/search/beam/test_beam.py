@@ -23,7 +23,7 @@ from slow import SlowSearch
 from structron.errors import StructronError
 from structron.model.beam import BeamModel
 from structron.search.beam.engine import Engine
-from structron.search.beam.frontier import PREFIX, Anchored
+from structron.search.beam.frontier import COUNTED, PREFIX, Anchored
 from structron.search.beam.search import derive
 from structron.weights.sparse import Row
 from walks import road_weights, roads, walk_problem
@@ -113,7 +113,7 @@ def beams_of(engine: Engine, inputs, sparse, steps: int) -> list[list[tuple[floa
     return found
 
 
-@pytest.mark.parametrize("merge", [True, False], ids=["merging", "plain"])
+@pytest.mark.parametrize("merge", [True, False, COUNTED], ids=["merging", "plain", "counted"])
 @pytest.mark.parametrize("k", [1, 2, 3, 8])
 @pytest.mark.parametrize("name", USUAL)
 @given(seed=seeds)

@@ -1,6 +1,8 @@
 """Exact search over a lattice, and segments of tokens as actions, against enumeration."""
 
 import math
+from collections import Counter
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -135,6 +137,32 @@ def test_updates_look_at_the_whole_lattice(seed, rule, alma):
         expected = {key: w / max(1.0, total) for key, w in expected.items()}
     learner.learn(np.zeros(1, np.int64), 0)
     assert bool(beaten) == bool(learner.counts()["updates"])
+    assert_close(learned(learner, corpus.features), expected, 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_expectation_is_over_all_segmentations(seed):
+    """Δ = Φ of the correct one less the mean of Φ over all, each with its probability, proportional to exp(score)."""
+    n = 2 + seed
+    corpus, weights = Corpus(seed, [n]), random_weights(seed)
+    rule = replace(RULES["laso-literal"], expected=True)
+    weights = {key: float(np.float32(weight / 2)) for key, weight in weights.items()}
+    learner = corpus.learner(rule)
+    begin_with(learner, weights)
+    gold = tuple(corpus.golds[0])
+    every = list(everything(n))
+    scores = np.array([corpus.score(weights, 0, actions) for actions in every])
+    shares = np.exp(scores - scores.max())
+    shares /= shares.sum()
+    expected = Counter(weights)
+    wrong = max(s for s, actions in zip(scores, every, strict=True) if actions != gold) >= scores[every.index(gold)]
+    if wrong:
+        expected.update(corpus.phi(0, gold))
+        for share, actions in zip(shares, every, strict=True):
+            for key, count in corpus.phi(0, actions).items():
+                expected[key] -= share * count
+    learner.learn(np.zeros(1, np.int64), 0)
+    assert bool(wrong) == bool(learner.counts()["updates"])
     assert_close(learned(learner, corpus.features), expected, 1e-5)
 
 

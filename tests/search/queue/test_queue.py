@@ -106,6 +106,53 @@ def test_every_discipline_against_enumeration(name, seed):
             assert run(problem, x, weights, "greedy")[0] == actions
 
 
+@pytest.mark.parametrize(
+    ("queue", "found", "expanded"),
+    [
+        # 0→3 (3) and 0→1 (1) are kept; 3→5 (3) is a goal, and waits for 1→2→5
+        ("beam", [1, 2, 5], 4),
+        # the second layer has the goal 3→5 (3) and 1→2 (2)
+        ("first-goal", [3, 5], 3),
+        # 3 is expanded, then the goal 3→5 (3) is the first of the queue
+        ("cut", [3, 5], 2),
+    ],
+)
+def test_when_a_goal_ends_the_search(queue, found, expanded):
+    """0→3→5 with 3, and 0→1→2→5 with 1 + 1 + 9."""
+    x = roads(6, (0, 1), (0, 3), (1, 2), (2, 5), (3, 5))
+    weights = road_weights({(0, 1): 1.0, (0, 3): 3.0, (1, 2): 1.0, (2, 5): 9.0})
+    actions, _, count = run(walk_problem(6), x, weights, queue, 2)
+    assert (actions, count) == (found, expanded)
+
+
+def test_a_queue_is_cut_after_every_expansion():
+    """0→1 (1), 0→2 (2), 0→3 (3): of two, 1 is lost, though the way by it is the best; of three it is found."""
+    x = roads(6, (0, 1), (0, 2), (0, 3), (1, 5), (2, 4), (3, 4), (4, 5))
+    start = {(0, 1): 1.0, (0, 2): 2.0, (0, 3): 3.0, (3, 4): -9.0, (2, 4): -9.0, (4, 5): 1.0}
+    for beam, found in ((1, [3, 4, 5]), (2, [3, 4, 5]), (3, [1, 5]), (None, [1, 5])):
+        weights = road_weights(start | {(3, 4): -1.0} if beam == 1 else start | {(2, 4): -20.0})
+        assert run(walk_problem(6), x, weights, "cut", beam)[0] == found
+
+
+@pytest.mark.parametrize(
+    ("queue", "change"),
+    [
+        # the second layer: 3→5 (3) is a goal and wrong, 1→2 (2) is y-good; Δ = Φ(1, 2) - half of both
+        ("first-goal", {(0, 1): 1 / 2, (1, 2): 1 / 2, (0, 3): -1 / 2, (3, 5): -1 / 2}),
+        # the queue after two expansions: 3→5 (3) and 1 (1); the sibling is as deep as the goal, 1→2
+        ("cut", {(0, 1): 1 / 2, (1, 2): 1.0, (0, 3): -1 / 2, (3, 5): -1 / 2}),
+    ],
+)
+def test_a_wrong_goal_is_an_error_when_it_leaves_the_queue(queue, change):
+    """Figure 2 for the roads of the first test; after the update 1→2→5 is alone in the queue."""
+    x = roads(6, (0, 1), (0, 3), (1, 2), (2, 5), (3, 5))
+    start = {(0, 1): 1.0, (0, 3): 3.0, (1, 2): 1.0, (2, 5): 9.0}
+    found, counts, _ = learn_walk(x, [1, 2, 5], queue, start, beam=2, update="laso-literal")
+    expected = {road: start.get(road, 0.0) + change.get(road, 0.0) for road in start.keys() | change.keys()}
+    assert found == pytest.approx(expected)
+    assert counts["fell_off"] == 0
+
+
 def most_ahead(problem, x, weights: Weights):
     """What may still be gained: at every token the best there is over all histories. Admissible."""
     labels = len(problem.actions)

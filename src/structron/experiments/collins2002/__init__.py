@@ -16,6 +16,8 @@ from structron.experiments.collins2002.settings import CUTOFFS, FAMILIES, PERCEP
 from structron.experiments.frame import Experiment, Job, Ledger
 
 NOISE = (0.02, 0.1)
+SORTED = "pos"
+"""The task whose corpus is sorted, by genre."""
 COST = {"np": (2.0, 0.2), "pos": (8.0, 0.4)}
 """About the seconds of a pass and of an iteration."""
 
@@ -34,9 +36,14 @@ class Scale:
     examples: int
     draws: int
     votes: tuple[int, int]
+    close: tuple[tuple[str, str], ...] = ()
+    """Tasks and methods of ME that are scored closely around the best iteration, as often as the perceptron."""
+    mixed: tuple[int, ...] = ()
+    """Cut-offs with which tagging is learned from shuffled data, too."""
 
 
-FULL = Scale(60, 800, 200, 2, None, 1000, 30, (1000, 1000))
+CLOSELY = (("np", "gis"), ("pos", "gis"))
+FULL = Scale(60, 800, 200, 2, None, 1000, 30, (1000, 1000), CLOSELY, CUTOFFS)
 """About 100 minutes of a processor. Examples come in corpus order, so there are no seeds to repeat. Saved: voting on a
 ninth of the data, as every vector has to search every sentence."""
 QUICK = Scale(4, 20, 10, 0, 1000, 300, 3, (100, 100))
@@ -58,10 +65,20 @@ def plan(ledger: Ledger, scale: Scale, data: Path | None) -> Iterator[Job]:
         for cutoff in CUTOFFS:
             for task in TASKS:
                 yield from jobs_of(ledger, scale, task, family, cutoff)
+    votes = {"sentences": scale.votes[0], "test_sentences": scale.votes[1]}
     for task in TASKS:
-        yield Job(
-            f"{THEOREM}:voting", {"task": task, "sentences": scale.votes[0], "test_sentences": scale.votes[1]}, 60
-        )
+        yield Job(f"{THEOREM}:voting", {"task": task, **votes}, 60)
+    yield Job(f"{THEOREM}:voting", {"task": SORTED, **votes, "mixed": True}, 60)
+    for cutoff in scale.mixed:
+        work, options = FAMILIES["Perc"]
+        again: dict[str, Any] = {
+            "task": SORTED,
+            "cutoff": cutoff,
+            **options,
+            "sentences": scale.sentences,
+            "passes": scale.passes,
+        }
+        yield Job(work, again | {"mixed": True}, COST[SORTED][0] * scale.passes)
 
 
 def jobs_of(ledger: Ledger, scale: Scale, task: str, family: str, cutoff: int) -> Iterator[Job]:
@@ -80,6 +97,12 @@ def jobs_of(ledger: Ledger, scale: Scale, task: str, family: str, cutoff: int) -
                 break
         if trial is None:
             return
+        if (task, options["method"]) in scale.close and trial["best"] < limit:
+            limit = 2 * trial["best"]
+            job = Job(work, how | {"limit": limit, "close": True}, 2 * COST[task][1] * limit)
+            yield job
+            if ledger.get(job) is None:
+                return
     trial = trial_of(ledger, task, family, cutoff)
     if trial is not None and (final := final_job(trial)):
         yield final

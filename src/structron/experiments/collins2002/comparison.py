@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from structron.experiments import frame
 from structron.experiments.collins2002.features import ORDER, SeenFeatures, is_seen
 from structron.experiments.collins2002.maxent import MaxEnt
@@ -21,6 +23,9 @@ from structron.tasks.chain.labeler import Chunker, Tagger
 
 AVERAGES = {"avg": "mean", "noavg": "none"}
 MILESTONES = 6
+CLOSE = 60
+MIXED_BY = 2002
+"""Seed of the order of data that are mixed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +53,14 @@ TASKS = {
 
 
 @cache
-def load(data: Path, task: str, sentences: int | None) -> tuple[Rows, Rows, Rows]:
+def load(data: Path, task: str, sentences: int | None, mixed: bool = False) -> tuple[Rows, Rows, Rows]:
     """Train (so many sentences of it), dev and test. Base noun phrases are the paper's own data, and Penn tags those of
-    the English Web Treebank."""
+    the English Web Treebank, which is sorted by genre. mixed: training sentences are shuffled, once."""
     own = TASKS[task]
     found = {split: load_rows(data, own.corpus, split, own.columns) for split in own.splits}
-    train = found["train"][:sentences]
+    rows = found["train"]
+    order = np.random.default_rng(MIXED_BY).permutation(len(rows)) if mixed else range(len(rows))
+    train = [rows[k] for k in order][:sentences]
     return (train, found["dev"], found["test"]) if "dev" in found else (*frame.last_tenth(train), found["test"])
 
 
@@ -93,10 +100,17 @@ def snapshot(learner: ChainLearner, average: str) -> Any:
 
 
 def perceptron(
-    data: Path, *, task: str, cutoff: int, features: str, passes: int, sentences: int | None = None
+    data: Path,
+    *,
+    task: str,
+    cutoff: int,
+    features: str,
+    passes: int,
+    sentences: int | None = None,
+    mixed: bool = False,
 ) -> Figures:
     """Dev scores after every pass, averaged and not; test figures of the best where dev is no part of train."""
-    train, dev, test = load(data, task, sentences)
+    train, dev, test = load(data, task, sentences, mixed)
     labeler = TASKS[task].encode(train, cutoff)
     learner, judges = make_learner(labeler, cutoff, features), {name: Best(labeler, dev) for name in AVERAGES}
     updates: list[int] = []
@@ -124,19 +138,30 @@ def perceptron_on_all(
     return found
 
 
-def milestones(limit: int) -> list[int]:
-    """The numbers of iterations that are scored: the limit, its half, … down to 5."""
+def milestones(limit: int, close: bool = False) -> list[int]:
+    """The numbers of iterations that are scored: the limit, its half, … down to 5. close: so many as the perceptron has
+    passes, evenly from a quarter of the limit on."""
+    if close:
+        return sorted({round(x) for x in np.linspace(max(1, limit / 4), limit, CLOSE).tolist()})
     return sorted(limit >> k for k in range(MILESTONES) if limit >> k >= 5)
 
 
 def maximum_entropy(
-    data: Path, *, task: str, method: str, cutoff: int, limit: int, sentences: int | None = None
+    data: Path,
+    *,
+    task: str,
+    method: str,
+    cutoff: int,
+    limit: int,
+    sentences: int | None = None,
+    close: bool = False,
 ) -> Figures:
-    """Dev scores after up to so many iterations; test figures of the best where dev is no part of train."""
+    """Dev scores after up to so many iterations; test figures of the best where dev is no part of train. close: around
+    the best of doubled numbers, which is half of the limit."""
     train, dev, test = load(data, task, sentences)
     labeler = TASKS[task].encode(train, cutoff)
     judge = Best(labeler, dev)
-    for iterations, model in MaxEnt(labeler.learner_, cutoff).train(method, milestones(limit)):
+    for iterations, model in MaxEnt(labeler.learner_, cutoff).train(method, milestones(limit, close)):
         judge.see(iterations, model)
     return judge.figures(test if "dev" in TASKS[task].splits else None)
 

@@ -1,6 +1,7 @@
 """Collins (2002): tables, verdicts and learning curves, from the ledger alone."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,8 +26,6 @@ from structron.experiments.frame.verdict import MISSING, NORMAL, PAPERS, interva
 PAPER = frame.paper_of("collins2002")
 TITLES = {"np": "NP chunking", "pos": "POS tagging"}
 THEOREM = "collins2002.theorem"
-NEAR = 0.5
-"""Points between voting and averaging; the paper has no figure."""
 COMPARISONS: dict[str, tuple[list[tuple[Setting, Setting]], tuple[str, ...]]] = {
     "averaging": ([(Setting("Perc", cc, "avg"), Setting("Perc", cc, "noavg")) for cc in CUTOFFS], ("dev", "test")),
     "cutoff": ([(Setting("Perc", 0, own), Setting("Perc", 5, own)) for own in ("avg", "noavg")], ("dev", "test")),
@@ -50,7 +49,8 @@ def tables(ledger: Ledger) -> Iterator[Table]:
 
 def dev_table(ledger: Ledger, task: str) -> Table:
     table = Table.of(PAPER["dev"][task])
-    for setting in (setting for family in FAMILIES for setting in settings_of(family)):
+    mixed = [replace(setting, mixed=True) for setting in settings_of("Perc")]
+    for setting in (*(setting for family in FAMILIES for setting in settings_of(family)), *mixed):
         paper, numits = table.paper.get(str(setting), (None, None))
         if found := find(ledger, task, setting):
             table.add(str(setting), paper, shown(task, found["dev"]), numits, found["best"], paper=())
@@ -82,7 +82,8 @@ def voting_table(ledger: Ledger) -> Table:
     table = Table.of(PAPER["voting"])
     for trial in ledger.of(f"{THEOREM}:voting"):
         scores = [shown(trial["task"], trial[name]["test"]) for name in ("voted", "mean", "none")]
-        table.add(TITLES[trial["task"]], trial["examples"], trial["updates"] + 1, *scores)
+        name = f"{TITLES[trial['task']]}{', shuffled' * bool(trial.options.get('mixed'))}"
+        table.add(name, trial["examples"], trial["updates"] + 1, *scores)
     return table
 
 
@@ -101,7 +102,9 @@ def theorem_table(ledger: Ledger) -> Table:
 def claims(ledger: Ledger) -> Iterator[Claim]:
     yield bound_claim(ledger, "theorem1")
     yield bound_claim(ledger, "theorem2")
-    yield voting_claim(ledger)
+    yield voting_claim(ledger, "voting", None)
+    if ledger.of(f"{THEOREM}:voting", mixed=True):
+        yield voting_claim(ledger, "voting_shuffled", True)
     yield bound_claim(ledger, "theorem3")
     for name, (pairs, parts) in COMPARISONS.items():
         for task in TITLES:
@@ -130,14 +133,14 @@ def bound_claim(ledger: Ledger, name: str) -> Claim:
     return make_claim(name, ours, together([within(trial["mistakes"], high=trial["bound"]) for trial in trials]))
 
 
-def voting_claim(ledger: Ledger) -> Claim:
+def voting_claim(ledger: Ledger, key: str, mixed: bool | None) -> Claim:
     parts, verdicts = [], []
-    for trial in ledger.of(f"{THEOREM}:voting"):
+    for trial in ledger.of(f"{THEOREM}:voting", mixed=mixed):
         scores = [shown(trial["task"], trial[name]["test"]) for name in ("mean", "voted")]
         parts.append(f"{TITLES[trial['task']]} {scores[0]:.2f} against {scores[1]:.2f}")
-        averaged, voted = (sample(trial[name], "test") for name in ("mean", "voted"))
-        verdicts.append(level(averaged, voted, NEAR, name=TITLES[trial["task"]]))
-    return make_claim("voting", "; ".join(parts), together(verdicts))
+        averaged, voted, last = (sample(trial[name], "test") for name in ("mean", "voted", "none"))
+        verdicts.append(level(averaged, voted, abs(last.mean - voted.mean), name=TITLES[trial["task"]]))
+    return make_claim(key, "; ".join(parts), together(verdicts))
 
 
 def compared(name: str, task: str, pairs: Sequence[Sequence], parts: tuple[str, ...], more: str = "") -> Claim:

@@ -28,9 +28,13 @@ class Setting:
     family: str
     cutoff: int
     average: str = ""
+    mixed: bool | None = None
+    """Training sentences in another order than the corpus's; None: they are not."""
 
     def __str__(self) -> str:
-        return ", ".join(part for part in (self.family, self.average, f"cc={self.cutoff}") if part)
+        return ", ".join(
+            part for part in (self.family, self.average, f"cc={self.cutoff}", "shuffled" * bool(self.mixed)) if part
+        )
 
 
 def settings_of(family: str) -> list[Setting]:
@@ -38,18 +42,18 @@ def settings_of(family: str) -> list[Setting]:
     return [Setting(family, cutoff, average) for cutoff in CUTOFFS for average in averages]
 
 
-def trial_of(ledger: Ledger, task: str, family: str, cutoff: int) -> Trial | None:
-    """The longest of the trainings."""
+def trial_of(ledger: Ledger, task: str, family: str, cutoff: int, mixed: bool | None = None) -> Trial | None:
+    """The longest of the trainings, or the one that looked closely at its best iterations."""
     work, options = FAMILIES[family]
-    trials = ledger.of(work, task=task, cutoff=cutoff, **options)
-    return max(trials, key=lambda trial: trial.options.get("limit", 0), default=None)
+    trials = ledger.of(work, task=task, cutoff=cutoff, mixed=mixed, **options)
+    return max(trials, key=lambda t: (bool(t.options.get("close")), t.options.get("limit", 0)), default=None)
 
 
 def final_job(trial: Trial) -> Job | None:
     """The training on train and dev for as long as was best on dev, if the test figures need one."""
     if "dev" in TASKS[trial["task"]].splits:
         return None
-    how = {name: value for name, value in trial.options.items() if name not in ("passes", "limit")}
+    how = {name: value for name, value in trial.options.items() if name not in ("passes", "limit", "close")}
     if trial.work == PERCEPTRON:
         how |= {name: trial[name]["best"] for name in ("avg", "noavg")}
     else:
@@ -59,7 +63,7 @@ def final_job(trial: Trial) -> Job | None:
 
 def find(ledger: Ledger, task: str, setting: Setting) -> Figures | None:
     """What a setting reached on dev and, if that is there, on test data."""
-    trial = trial_of(ledger, task, setting.family, setting.cutoff)
+    trial = trial_of(ledger, task, setting.family, setting.cutoff, setting.mixed)
     if trial is None:
         return None
     job = final_job(trial)

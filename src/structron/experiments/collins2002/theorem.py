@@ -83,9 +83,9 @@ def named(noise: float, sentences: int) -> Figures:
     return {"language": f"little language, {100 * noise:g} % wrong", "examples": sentences}
 
 
-def voting(data: Path, *, task: str, sentences: int, test_sentences: int) -> Figures:
-    """Test figures of the vectors of one pass: voted, averaged, and the last alone."""
-    rows, _, test = load(data, task, sentences)
+def voting(data: Path, *, task: str, sentences: int, test_sentences: int, mixed: bool = False) -> Figures:
+    """Test figures of the vectors of one pass: voted, averaged, and the last alone. mixed: see `load`."""
+    rows, _, test = load(data, task, sentences, mixed)
     labeler = TASKS[task].encode(rows, 0)
     learner: ChainLearner = labeler.learner_
     learner.chain = replace(learner.chain, average="voted")

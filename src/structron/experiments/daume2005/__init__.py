@@ -13,8 +13,19 @@ from typing import Any
 
 from structron.data.corpora import find
 from structron.experiments.daume2005.claims import claims
-from structron.experiments.daume2005.outcome import CONVERGE, TRAIN, drawings, picture, tables
-from structron.experiments.daume2005.tasks import ALPHA, LASO, LASO_A, OUR_LASO, OURS, PAPER, TASKS, THEIRS
+from structron.experiments.daume2005.outcome import CONVERGE, FIELD, GOALS, TRAIN, drawings, picture, tables
+from structron.experiments.daume2005.tasks import (
+    ALPHA,
+    EXPECTED,
+    LASO,
+    LASO_A,
+    OUR_LASO,
+    OURS,
+    PAPER,
+    PRINTED,
+    TASKS,
+    THEIRS,
+)
 from structron.experiments.daume2005.theorem import STEPS
 from structron.experiments.frame import Experiment, Job, Ledger
 
@@ -43,8 +54,21 @@ class Scale:
     unmerged: tuple[tuple[str, str, int], ...] = (
         *(("segments", method, 5) for method in ("LaSO-P", "LaSO-A", "early", "standard")),
         *(("joint", method, 10) for method in ("LaSO-P", "LaSO-A", "early")),
+        *(("segments", method, 25) for method in ("LaSO-P", "LaSO-A", "our LaSO-P", EXPECTED)),
     )
     """Task, method and beam of what is trained without merging, too, as the paper searches."""
+    last: tuple[tuple[str, int | None], ...] = (("perceptron", None), ("early", 5), ("standard", 5))
+    """Method and beam of what is trained without averaging, too, segments with the paper's features."""
+    printed: tuple[tuple[str, str, int], ...] = (
+        *(("segments", method, 5) for method in ("LaSO-P", "LaSO-A", "early")),
+        *(("joint", method, 10) for method in ("LaSO-P", "LaSO-A", "early")),
+    )
+    """What is trained with the features as printed, too, without merging."""
+    variances: tuple[float, ...] = (1.0, 10.0)
+    iterations: int = 80
+    goal_sentences: int = 500
+    goal_passes: int = 4
+    goal_queues: tuple[tuple[str, int], ...] = (("beam", 5), ("first-goal", 5), ("cut", 5))
     sweep_sentences: int = 1000
     sweep_seeds: int = 2
     alphas: tuple[float, ...] = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -65,6 +89,13 @@ QUICK = Scale(
     patience=2,
     seeds=1,
     unmerged=(("joint", "LaSO-P", 10), ("joint", "early", 10)),
+    last=(("early", 5),),
+    printed=(("joint", "LaSO-P", 10),),
+    variances=(10.0,),
+    iterations=15,
+    goal_sentences=100,
+    goal_passes=1,
+    goal_queues=(("beam", 2), ("cut", 2)),
     sweep_sentences=200,
     sweep_seeds=1,
     alphas=(0.5, 0.9),
@@ -93,9 +124,20 @@ def plan(ledger: Ledger, scale: Scale, data: Path | None) -> Iterator[Job]:
     wide += [("segments", THEIRS, method, beam, 1) for beam in scale.segment_beams for method in LASO]
     wide += [("segments", features, "perceptron", None, 1) for features in (THEIRS, OURS)]
     wide += [("segments", THEIRS, method, None, 1) for method in OUR_LASO]
+    wide += [("segments", THEIRS, EXPECTED, beam, 1) for beam in scale.segment_beams if beam is None]
     yield from (training(scale, *one) for one in wide)
     for task, method, beam in scale.unmerged:
         yield training(scale, task, THEIRS if task == "segments" else OURS, method, beam, 1, merge=False)
+    for method, bound in scale.last:
+        yield training(scale, "segments", THEIRS, method, bound, 1, average="none")
+    for task, method, beam in scale.printed:
+        yield training(scale, task, PRINTED, method, beam, 1, merge=False)
+    scored = {"scored": scale.scored} if scale.scored else {}
+    how = {"variances": list(scale.variances), "iterations": scale.iterations, "sentences": scale.sentences}
+    yield Job(FIELD, how | scored, cost=900)
+    for queue, beam in scale.goal_queues:
+        sizes = {"sentences": scale.goal_sentences, "passes": scale.goal_passes}
+        yield Job(GOALS, {"queue": queue, "beam": beam, **sizes, **scored}, cost=200)
 
 
 def training(scale: Scale, task: str, features: str, method: str, beam: int | None, seed: int, **more: Any) -> Job:
@@ -139,4 +181,5 @@ EXPERIMENT = Experiment(
     code="src/structron/update/fixing.py",
     picture=picture,
     page=PAPER,
+    needs={"scipy": "sklearn"},
 )

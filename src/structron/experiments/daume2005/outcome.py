@@ -5,7 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from structron.experiments.daume2005.tasks import LASO, LASO_A, METHODS, OUR_LASO, OURS, PAPER, TASKS, THEIRS
+from structron.experiments.daume2005.tasks import (
+    LASO,
+    LASO_A,
+    METHODS,
+    OUR_LASO,
+    OURS,
+    PAPER,
+    PRINTED,
+    TASKS,
+    THEIRS,
+)
 from structron.experiments.daume2005.theorem import STEPS, bound_of
 from structron.experiments.frame import (
     Drawing,
@@ -16,12 +26,15 @@ from structron.experiments.frame import (
     Trial,
     ahead,
     draw_grid,
+    late_invalid,
     mean,
     shown_beam,
 )
 from structron.experiments.frame.verdict import interval_of
 
 TRAIN, CONVERGE = "daume2005.tasks:train", "daume2005.theorem:converge"
+FIELD, GOALS = "daume2005.semicrf:train", "daume2005.goals:train"
+SEMICRF = "SEMICRF"
 FEATURES = {THEIRS: "the paper's features, without its lists", OURS: "our default templates"}
 
 
@@ -32,11 +45,14 @@ def of(
     beam: int | None,
     features: str = "",
     merged: bool = True,
+    average: str | None = None,
 ) -> list[Trial]:
     """The trials of a method in the order of their seeds; sweeps are not among them. Segments: the paper's features.
     merged: equivalent states are; without a queue of several, or without bounds, that is no question."""
     features = features or (THEIRS if task == "segments" else OURS)
-    given = {"task": task, "method": method, "beam": beam, "features": features, "constants": None}
+    if method == SEMICRF:
+        return ledger.of(FIELD)
+    given = {"task": task, "method": method, "beam": beam, "features": features, "constants": None, "average": average}
     given |= {"merge": None if merged or beam in (1, None) else False}
     return sorted(ledger.of(TRAIN, **given), key=lambda trial: trial["seed"])
 
@@ -71,7 +87,8 @@ def paired(a: Sequence[Trial], b: Sequence[Trial], part: str) -> tuple[Sample, S
 def tables(ledger: Ledger) -> Iterator[Table]:
     made = [scores_table(ledger, "segments", THEIRS), scores_table(ledger, "segments", OURS)]
     made += [scores_table(ledger, "joint", OURS), grid_table(ledger), equation_table(ledger)]
-    made += [merging_table(ledger), sweep_table(ledger), theorem_table(ledger)]
+    made += [merging_table(ledger), averaging_table(ledger), features_table(ledger), goals_table(ledger)]
+    made += [sweep_table(ledger), theorem_table(ledger)]
     yield from (table for table in made if table.rows)
 
 
@@ -87,6 +104,10 @@ def scores_table(ledger: Ledger, task: str, features: str) -> Table:
             dev, test = (str(Sample.of(trials, part)) for part in ("dev", "test"))
             table.add(f"{method} {shown_beam(beam)}", times[0], passes, times[1], dev, *scores, test)
             late += sum(trial["best_pass"] + trial["patience"] > trial.options["passes"] for trial in trials)
+    if (task, features) == ("segments", THEIRS):
+        for trial in ledger.of(FIELD):
+            own = [str(Sample.of([trial], "dev")), trial["precision"], trial["recall"], str(Sample.of([trial]))]
+            table.add(f"{SEMICRF} inf", round(trial.seconds, 1), None, trial["test_seconds"], *own)
     table.notes.append(f"{late} trainings ended at the cap of passes, the others when dev F had stopped to gain.")
     return table
 
@@ -136,14 +157,45 @@ def merging_table(ledger: Ledger) -> Table:
                 new, old = (of(ledger, task, method, beam, merged=merged) for merged in (False, True))
                 scores = [str(Sample.of(own, part)) if own else None for own in (new, old) for part in ("dev", "test")]
                 figure = known.get(f"{method} {beam}", [None])[-1]
-                table.add(f"{task}, {method} {beam}", len(new), *scores, paper=(figure,))
+                invalid = mean([late_invalid(trial) for trial in new])
+                table.add(f"{task}, {method} {beam}", len(new), *scores, invalid, paper=(figure,))
     return table
 
 
-def sweep_of(ledger: Ledger, task: str, seed: int | None = None) -> dict[tuple[float, ...], Sample]:
-    """Dev F by (α, B, C), of one seed or of all."""
+def averaging_table(ledger: Ledger) -> Table:
+    """Averaged weights, and those after the last update."""
+    table = Table.of(PAPER["averaging"])
+    for trial in ledger.of(TRAIN, average="none"):
+        task, method, beam = trial["task"], trial["method"], trial.options.get("beam")
+        if mean_trials := [t for t in of(ledger, task, method, beam) if t["seed"] == trial["seed"]]:
+            own = [str(Sample.of(trials, part)) for trials in (mean_trials, [trial]) for part in ("dev", "test")]
+            table.add(f"{task}, {method} {shown_beam(beam)}", *own)
+    return table
+
+
+def features_table(ledger: Ledger) -> Table:
+    """Features as printed, and as elsewhere; without merging."""
+    table = Table.of(PAPER["features"])
+    for trial in ledger.of(TRAIN, features=PRINTED):
+        task, method, beam = trial["task"], trial["method"], trial.options.get("beam")
+        if others := [t for t in of(ledger, task, method, beam, merged=False) if t["seed"] == trial["seed"]]:
+            own = [str(Sample.of(trials, part)) for trials in (others, [trial]) for part in ("dev", "test")]
+            table.add(f"{task}, {method} {shown_beam(beam)}", *own)
+    return table
+
+
+def goals_table(ledger: Ledger) -> Table:
+    """When a goal is tested."""
+    table = Table.of(PAPER["goals"])
+    for trial in ledger.of(GOALS):
+        name, late = f"{trial['queue']} {trial['beam']}", late_invalid(trial)
+        table.add(name, trial["sentences"], *(str(Sample.of([trial], part)) for part in ("dev", "test")), late)
+    return table
+
+
+def sweep_of(ledger: Ledger, task: str) -> dict[tuple[float, ...], Sample]:
+    """Dev F by (α, B, C)."""
     trials = [trial for trial in ledger.of(TRAIN, task=task, method=LASO_A) if "constants" in trial.options]
-    trials = [trial for trial in trials if seed in (None, trial["seed"])]
     keys = sorted({tuple(trial["constants"]) for trial in trials})
     return {key: Sample.of([t for t in trials if tuple(t["constants"]) == key], "dev") for key in keys}
 

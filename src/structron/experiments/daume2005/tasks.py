@@ -1,32 +1,47 @@
 """Daumé & Marcu (2005), section 4: trainings of chunks as whole segments, and of tags and chunks together."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from structron.experiments.frame import Rows, block_counts, last_tenth, learn, load_rows, paper_of, tested, timed
+from structron.features.templates import template_lines
 from structron.tasks.joint.tagger import JointTagger
 from structron.tasks.segments.chunker import SegmentChunker
+from structron.update.violation import RULES, Rule
 
 PAPER = paper_of("daume2005")
 ALPHA = 0.9
+EXPECTED = "LaSO-P, expectation"
 COLUMNS = ("word", "pos", "chunk")
-METHODS: dict[str, tuple[str, float | None]] = {
+METHODS: dict[str, tuple[str | Rule, float | None]] = {
     "perceptron": ("standard", None),
     "LaSO-P": ("laso-literal", None),
     "LaSO-A": ("laso-literal", ALPHA),
+    EXPECTED: (replace(RULES["laso-literal"], expected=True), None),
     "our LaSO-P": ("laso", None),
     "our LaSO-A": ("laso", ALPHA),
     "early": ("early", None),
     "standard": ("standard", None),
 }
 """The rule and the step of every method. LaSO takes the mean of eq. (2) over the whole queue; ours leaves out of
-it what is no mistake. `perceptron` is that of exact search, `standard` the same rule with a beam."""
+it what is no mistake, the expectation weighs it by its probability. `perceptron` is that of exact search, `standard`
+the same rule with a beam."""
 LASO_P, LASO_A = LASO = ("LaSO-P", "LaSO-A")
 OUR_LASO = ("our LaSO-P", "our LaSO-A")
-THEIRS, OURS = "daume-chunks", "default"
-"""The paper's features of segments, and our default templates."""
+THEIRS, OURS, PRINTED = "daume-chunks", "default", "printed"
+"""The paper's features of segments, cut off as ours are, and our default templates. PRINTED: every position and every
+sequence of words, seen as a chunk or not, once or more, and lists; for tags and chunks the features of section 4.2."""
+LISTS: Mapping[str, tuple[str, ...]] = {
+    "NAME": ("names/female", "names/male"),
+    "LOC": tuple(f"gazetteers/{name}" for name in ("countries", "usstates", "uscities", "usstateabbrev", "mexstates")),
+    "NAT": ("gazetteers/nationalities",),
+}
+"""Lists in the folder `gazetteers-nltk` of the corpora; the paper has others, of abbreviations and stop words too."""
+LONGEST = 15
+"""Words of the longest chunk of the training data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +57,21 @@ TASKS = {
     "segments": SegmentationTask(SegmentChunker, 5, ("precision", "recall")),
     "joint": SegmentationTask(JointTagger, 10, ("accuracy", "chunk_accuracy", "joint_accuracy")),
 }
+
+
+def features_of(data: Path, task: str, features: str) -> dict[str, Any]:
+    """The options that stand for a set of features."""
+    if features != PRINTED:
+        return {"templates": features}
+    lists = {kind: [data / "gazetteers-nltk" / f"{name}.txt" for name in names] for kind, names in LISTS.items()}
+    there = {kind: own for kind, own in lists.items() if all(file.is_file() for file in own)}
+    preset = template_lines(THEIRS) if task == "segments" else template_lines("daume", "joint")
+    found: dict[str, Any] = {"templates": [*preset, *(f"gaz_{kind}[0]" for kind in there)], "cutoff": 0}
+    if there:
+        found["gazetteers"] = there
+    if task == "segments":
+        found |= {"positions": LONGEST, "whole_chunks": LONGEST, "unseen_chunks": True}
+    return found
 
 
 @cache
@@ -67,6 +97,7 @@ def train(
     seed: int = 1,
     sentences: int | None = None,
     scored: int | None = None,
+    average: str = "mean",
     constants: tuple[float, float, float] | None = None,
     beams: tuple[int, ...] = (),
 ) -> dict[str, Any]:
@@ -75,7 +106,7 @@ def train(
     then for a sweep, on dev data alone.   beams: others to test with, as `grid`."""
     update, alma = METHODS[method]
     options: dict[str, Any] = {"update": update, "alma": alma, "margin": None, "beam": beam, "seed": seed}
-    options |= {"merge": merge, "templates": features}
+    options |= {"merge": merge, "average": average, **features_of(data, task, features)}
     model = TASKS[task].estimator(columns=COLUMNS, passes=passes, patience=patience, runs=1, **options)
     learned, dev, test = parts(data, sentences, scored)
     if constants is not None:

@@ -63,9 +63,11 @@ PRINTED_TEMPLATES = """
     s1.t|s0.w|s0l.t  s2.t|s1.t|s0.t
 """
 """The 28 templates in Table 1 of Huang & Sagae (2010); the authors' program reads 22 more."""
-PLAIN: dict[str, Any] = {"merge": None, "templates": None, "shuffle": None}
-SHARE, NEAR, INVALID = 4.6 / 15.4, 5.0, (40.0, 60.0)
-"""What the claims ask for: see paper.toml. SHARE: the hours of Figure 6."""
+PLAIN: dict[str, Any] = dict.fromkeys(("merge", "count_merged", "templates", "shuffle"))
+AUTHORS = {"count_merged": True, "shuffle": False}
+"""What the authors' program does unless asked otherwise: merged states count in the beam, and nothing is shuffled."""
+SHARE, INVALID = 4.6 / 15.4, (45.0, 55.0)
+"""What the claims ask for. SHARE: the hours of Figure 6. INVALID: what rounds to the 50 % of Figure 5."""
 NEVER = float("inf")
 SHOWN_POINTS = 12.0
 """Progress curves show so many points of UAS below the best: early passes would press the rest together."""
@@ -87,7 +89,8 @@ def parse(
     dev_sentences: int | None = None,
     **how: Any,
 ) -> Figures:
-    """A parser under a beam. templates: a preset, or PRINTED.   how: beam, seed, passes, patience, merge, shuffle."""
+    """A parser under a beam. templates: a preset, or PRINTED.   how: beam, seed, passes, patience, merge,
+    count_merged, shuffle."""
     columns, given = COLUMNS[corpus], PRINTED_TEMPLATES.split() if templates == PRINTED else templates
     parser = Parser(templates=given, labelled=False, margin=None, columns=columns, pos=columns[1])
     train, dev, test = load(data, corpus, sentences, dev_sentences)
@@ -109,6 +112,7 @@ def plan(scale: Scale, data: Path) -> Iterator[Job]:
         yield parse_job(scale, WSJ, MAX_VIOLATION, beam, once)
     yield from (parse_job(scale, WSJ, method, BEAM, once, shuffle=False) for method in (STANDARD, MAX_VIOLATION))
     yield parse_job(scale, WSJ, MAX_VIOLATION, BEAM, once, merge=False)
+    yield from (parse_job(scale, WSJ, method, BEAM, once, **AUTHORS) for method in THREE)
     for method, beam in product((STANDARD, MAX_VIOLATION), (1, BEAM)):
         yield parse_job(scale, WSJ, method, beam, once, templates=PRINTED)
     for seed in scale.parsing_seeds[1:]:
@@ -192,7 +196,7 @@ def beam_tables(ledger: Ledger, corpus: str) -> Iterator[Table]:
         yield table
     table = Table.of(PAPER["settings"], corpus=corpus)
     for name, more in SETTINGS.items():
-        for method, beam in product((STANDARD, MAX_VIOLATION), (1, BEAM)):
+        for method, beam in product(THREE, (1, BEAM)):
             if own := found(ledger, corpus, method, beam, **more):
                 scores = [Sample.of(own, part).mean for part in ("dev", "test")]
                 first = own[0]["passes"]["dev"][0]
@@ -206,6 +210,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "28 templates": {"templates": PRINTED},
     "corpus order": {"shuffle": False},
     "no merging": {"merge": False},
+    "as the authors' program": AUTHORS,
 }
 
 
@@ -238,11 +243,6 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
             yield level_claim([own, early], paper, part=method, **texts)
     pair = [found(ledger, WSJ, STANDARD, beam) for beam in (BEAM, 1)]
     yield methods.versus("widening", pair, "dev", paper=known[STANDARD][2] - PAPER["beams"]["figures"]["1"][0])
-    if greedy := found(ledger, WSJ, STANDARD, 1):
-        low, high = (PAPER["beams"]["figures"]["1"][0] + sign * NEAR for sign in (-1, 1))
-        scores = Sample.of(greedy, "dev")
-        verdict = within(scores.mean, low, high, " %", student_interval(scores.scores))
-        yield claim("greedy", str(scores), verdict, near=NEAR)
     gaps = []
     tagged = [ledger.of(TAG, beam=7, update=method) for method in (MAX_VIOLATION, STANDARD)]
     for pair in (tagged, [found(ledger, WSJ, method) for method in (MAX_VIOLATION, STANDARD)]):
@@ -252,10 +252,9 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
 
 
 def level_claim(pair: list[list[Trial]], paper: float, **names: Any) -> Claim:
-    """Two methods are level: the interval of their difference lies within twice the paper's difference."""
+    """Two methods are level: the interval of their difference lies within the paper's difference."""
     a, b = (Sample.of(own) for own in methods.shared(pair))
-    near = 2 * abs(paper)
-    return claim("level", f"{a} against {b}", frame.level(a, b, near), near=f"{near:.2f}", **names)
+    return claim("level", f"{a} against {b}", frame.level(a, b, abs(paper)), **names)
 
 
 def harder_claim(gaps: list[Verdict]) -> Claim:

@@ -65,6 +65,14 @@ class EntityCorpus:
         """Read it, once in a process; `documents`: so many of each part at most."""
         return _load(data, name, documents, tags)
 
+    def joined(self) -> "EntityCorpus":
+        """The same with the sentences of every document as one: windows and pairs of labels reach across their ends."""
+        parts = ([Document([[row for line in one for row in line]]) for one in own] for own in self.parts())
+        return EntityCorpus(self.name, self.columns, *parts)
+
+    def parts(self) -> tuple[list[Document], ...]:
+        return self.train, self.dev, self.test
+
     def labels(self) -> list[str]:
         """Those of the training part, in order."""
         return sorted({label for labels in gold_of(self.train) for label in labels})

@@ -47,9 +47,13 @@ def train(
     documents: int | None = None,
     tags: str = GIVEN,
     candidates: Sequence[int] = (),
+    joined: bool = False,
 ) -> Figures:
-    """A method with its C. candidates: further values of n', whose scores are in `by_n` (Table 3)."""
+    """A method with its C. candidates: further values of n', whose scores are in `by_n` (Table 3).   joined: documents
+    are single sentences."""
     given = EntityCorpus.load(data, corpus, documents, tags)
+    if joined:
+        given = given.joined()
     make_model(given, method, c, bpm and 1, 2).fit(given.train[:WARM_UP]).predict(given.train[:WARM_UP])
     model = make_model(given, method, c, bpm, passes, seed)
     _, seconds = processor_time(model.fit, given.train)
@@ -62,6 +66,30 @@ def train(
         found, spent = processor_time(both_parts, model, given)
         more[str(n)] = found | {"labelling": spent}
     return figures | ({"by_n": more} if more else {})
+
+
+def steady(
+    data: Path,
+    *,
+    corpus: str,
+    method: str,
+    c: float,
+    bpm: int,
+    passes: Sequence[int],
+    part: int,
+    documents: int | None = None,
+) -> Figures:
+    """A part of the corpus, learned for up to so many passes, whichever come first: these or the paper's stopping
+    rule."""
+    own: dict[str, Any] = {
+        "corpus": corpus,
+        "method": method,
+        "c": c,
+        "bpm": bpm,
+        "documents": min(part, documents or part),
+    }
+    found = {str(most): train(data, passes=most, **own) for most in passes}
+    return {"by_passes": found}
 
 
 def crf(

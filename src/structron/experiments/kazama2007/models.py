@@ -28,8 +28,10 @@ from structron.tasks.chain.labeler import Chunker
 from structron.text.sentences import Document, sentences_of, split
 
 CRF, PERCEPTRON, AVERAGED, MARGIN = "CRF", "perceptron", "averaged perceptron", "margin perceptron"
-CANDIDATE, PROPOSED = "candidate", "proposed"
+CANDIDATE, PROPOSED, CONSERVATIVE = "candidate", "proposed", "proposed, conservative"
 AVERAGED_MARGIN = "averaged margin perceptron (ours)"
+NODES = "margin perceptron, node features (ours)"
+"""With the features that the conditional random field here has."""
 SENTENCES, SENTENCES_C = "sentence by sentence (ours)", 50
 """Local features learned from sentences (update/nbest.py), with the C that `train entities` has."""
 
@@ -45,6 +47,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     AVERAGED_MARGIN: {"average": "mean"},
     CANDIDATE: {"local_update": "none"},
     PROPOSED: {"local_update": "aggressive"},
+    CONSERVATIVE: {"local_update": "conservative"},
+    NODES: {},
     SENTENCES: {"local_update": "sentences", "average": "mean"},
 }
 """What makes a method; without an average the last weights count, as in the paper."""
@@ -52,7 +56,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def make_model(corpus: EntityCorpus, method: str, c: float | None, bpm: int, passes: int, seed: int = 1) -> Chunker:
     options: dict[str, Any] = {"order": 1, "runs": 1, "average": "none", "passes": passes, "margin": c, "bpm": bpm}
-    options |= {"templates": templates_of(corpus.columns), "columns": corpus.columns, "cutoff": CUTOFF}
+    templates = [text for text in templates_of(corpus.columns) if method != NODES or not text.endswith("&y")]
+    options |= {"templates": templates, "columns": corpus.columns, "cutoff": CUTOFF}
     if "local_update" in OPTIONS[method]:
         options |= {"non_local": FAMILIES, "candidates": N, "test_candidates": N_TEST}
     return Chunker(stop_change=STOP, seed=seed, jobs=1, **(options | OPTIONS[method]))

@@ -12,10 +12,12 @@ from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import AUTOMATIC, ENGLISH, PLACES, present
 from structron.experiments.kazama2007.models import AVERAGED, CANDIDATE, CRF, MARGIN, PERCEPTRON, PROPOSED
 
-TRAIN, FIELD, RERANK = (f"kazama2007.jobs:{name}" for name in ("train", "crf", "reranking"))
+TRAIN, FIELD, RERANK, STEADY = (f"kazama2007.jobs:{name}" for name in ("train", "crf", "reranking", "steady"))
 BOUNDS = tuple(f"kazama2007.jobs:{name}" for name in ("margin_bound", "proposed_bound"))
 TUNED = (MARGIN, PROPOSED, CANDIDATE)
-STARTED = (*TUNED, models.AVERAGED_MARGIN)
+C_OF = {models.AVERAGED_MARGIN: MARGIN, models.NODES: MARGIN, models.CONSERVATIVE: PROPOSED}
+"""Methods with the C of another."""
+STARTED = (*TUNED, *C_OF)
 """Methods that start from the mean of one-pass runs."""
 SEED = 1
 """Of the trials that choose C."""
@@ -46,6 +48,9 @@ class Scale:
     second_margins: tuple[float, ...] = (8, 500, 8000)
     second_passes: int = 30
     n_large: int = 800
+    part: int = 40
+    long: tuple[int, ...] = (20, 300)
+    """Documents, and passes at most, of the trainings that are to show when the stopping rule ends them."""
 
 
 class Found:
@@ -56,7 +61,9 @@ class Found:
 
     def tried(self, method: str) -> dict[float, Trial]:
         """The trials of the search for C."""
-        own = self.ledger.of(TRAIN, corpus=self.corpus, method=method, seed=SEED, tags=None, candidates=None)
+        own = self.ledger.of(
+            TRAIN, corpus=self.corpus, method=method, seed=SEED, tags=None, candidates=None, joined=None
+        )
         return {trial["c"]: trial for trial in own if "bpm" in trial.options}
 
     def chosen(self, method: str) -> float | None:
@@ -67,15 +74,19 @@ class Found:
             return next((trial["variance"] for trial in self.final(CRF)), None)
         if method in (PERCEPTRON, AVERAGED):
             return None
-        tried = self.tried(MARGIN if method == models.AVERAGED_MARGIN else method)
+        tried = self.tried(C_OF.get(method, method))
         return models.best_value({c: trial["dev"] for c, trial in tried.items()}) if tried else None
 
-    def final(self, method: str, bpm: bool | None = None, tags: str | None = None) -> list[Trial]:
+    def final(
+        self, method: str, bpm: bool | None = None, tags: str | None = None, joined: bool | None = None
+    ) -> list[Trial]:
         """The trials of a method at its C, seed by seed. bpm: with that start or not; None: as the paper has it."""
         if method == CRF:
             return self.ledger.of(FIELD, corpus=self.corpus)
         start = method in STARTED if bpm is None else bpm
-        every = self.ledger.of(TRAIN, corpus=self.corpus, method=method, c=self.chosen(method), tags=tags)
+        every = self.ledger.of(
+            TRAIN, corpus=self.corpus, method=method, c=self.chosen(method), tags=tags, joined=joined
+        )
         own = [trial for trial in every if ("bpm" in trial.options) == start]
         several = [trial for trial in own if "candidates" in trial.options]
         return sorted(several or own, key=lambda trial: trial["seed"])
@@ -139,6 +150,12 @@ class Wanted:
                 yield self.train(method, c[method], seed, tags=AUTOMATIC)
         if MARGIN in c:
             yield self.train(models.AVERAGED_MARGIN, c[MARGIN])
+            yield self.train(models.NODES, c[MARGIN])
+            yield self.train(MARGIN, c[MARGIN], joined=True)
+            how = {"method": MARGIN, "c": c[MARGIN], "bpm": scale.bpm, "passes": list(scale.long)}
+            yield self.job(STEADY, 200, **how, part=scale.part)
+        if PROPOSED in c:
+            yield self.train(models.CONSERVATIVE, c[PROPOSED])
         if MARGIN in c and PROPOSED in c:
             yield self.train(PROPOSED, c[MARGIN])
         yield self.train(models.SENTENCES, models.SENTENCES_C)

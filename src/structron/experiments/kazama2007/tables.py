@@ -25,13 +25,13 @@ from structron.experiments.frame.verdict import PAPERS, UNDECIDED, interval_of
 from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import AUTOMATIC, CONLL2003, ENGLISH
 from structron.experiments.kazama2007.models import AVERAGED, CANDIDATE, CRF, MARGIN, N_TEST, PERCEPTRON, PROPOSED, N
-from structron.experiments.kazama2007.plan import BOUNDS, TRAIN, TUNED, Found, corpora_of
+from structron.experiments.kazama2007.plan import BOUNDS, STEADY, TRAIN, TUNED, Found, corpora_of
 from structron.experiments.kazama2007.rerank import KINDS, OURS, RERANKING_1, RERANKING_2, SMALLER_N
 
 PAPER = paper_of("kazama2007")
 ROWS = (
-    *(CRF, PERCEPTRON, AVERAGED, MARGIN, CANDIDATE, PROPOSED),
-    *(models.AVERAGED_MARGIN, models.SENTENCES),
+    *(CRF, PERCEPTRON, AVERAGED, MARGIN, CANDIDATE, PROPOSED, models.CONSERVATIVE),
+    *(models.AVERAGED_MARGIN, models.NODES, models.SENTENCES),
 )
 SHORT = {"conll2002-dutch": "Dutch", ENGLISH: "English", CONLL2003: "CoNLL-2003"}
 MOST_TIMES, LEAST_TIMES, LITTLE = 1.81, 3.0, 0.26
@@ -94,7 +94,7 @@ def tables(ledger: Ledger) -> Iterator[Table]:
     """All tables of each corpus."""
     for corpus in corpora_of(ledger):
         found = Found(ledger, corpus)
-        for make in (table2, table3, table5, table6, table7, bpm_table, margins_table):
+        for make in (table2, steady_table, table3, table5, table6, table7, bpm_table, margins_table):
             table = make(found)
             if table.rows:
                 yield table
@@ -113,6 +113,19 @@ def table2(found: Found) -> Table:
                     (average(own, "learning"), average(own, "passes")),
                 )
                 table.add(name, number(found.chosen(method)), *both(own), *spent)
+        if own := final(found, method, joined=True):
+            spent = (average(own, "learning"), average(own, "passes"))
+            table.add(f"{method}, joined (ours)", number(found.chosen(method)), *both(own), *spent)
+    return table
+
+
+def steady_table(found: Found) -> Table:
+    """When the stopping rule ends a training."""
+    table = Table.of(PAPER["steady"], corpus=SHORT[found.corpus])
+    for trial in found.ledger.of(STEADY, corpus=found.corpus):
+        for most, own in trial["by_passes"].items():
+            name = f"{trial['method']}, {own['sizes']['train']} documents, {most} passes"
+            table.add(name, own["passes"], own["stopped"], own["dev"], own["test"])
     return table
 
 
@@ -286,6 +299,12 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
     yield judge.ahead("crf", (of(CRF), margin))
     yield judge.ahead("proposed", (proposed, margin))
     yield judge.ahead("candidate", (proposed, of(CANDIDATE)))
+    for name, pair in (
+        ("aggressive", (proposed, of(models.CONSERVATIVE))),
+        ("footnote", (of(MARGIN, joined=True), margin)),
+    ):
+        if any(all(side(found) for side in pair) for found in judge.corpora):
+            yield judge.ahead(name, pair)
     yield judge.ahead("more", (with_n(N_TEST), with_n(N)))
     yield judge.ahead("most", (with_n(None), with_n(N)))
     yield judge.claim("related", [("", "", Verdict(UNDECIDED, note=PAPER["claims"]["related"]["why"]))])

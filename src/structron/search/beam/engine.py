@@ -136,7 +136,7 @@ class Engine:
         self,
         problem: SearchProblem,
         beam: int | None = 8,
-        merge: bool = True,
+        merge: int = True,
         memory_slots: int = 1 << 8,
         keep: bool = False,
         slack: float = np.inf,
@@ -177,7 +177,7 @@ class Engine:
         order = np.arange(problem.columns) if order is None else order
         return BeamSettings(
             self.beam,
-            int(self.merge),
+            int(self.merge) if self.beam < INFINITE else int(self.merge > 0),
             int(problem.moves.any()),
             problem.columns,
             problem.where,

@@ -42,6 +42,8 @@ DONE, MORE_ROWS, MORE_LISTS, MORE_BEAM, DEAD_END, ENDLESS, BAD_ACTION, BAD_GOLD,
 MAX_ROWS = 1 << 25
 TOGETHER = 16
 """States of a beam that are scored together, so that they wait for memory together."""
+COUNTED = 2
+"""In `BeamSettings.merge`: of the k best candidates the equivalent ones are merged, and no others move up."""
 INFINITE = 1 << 40
 """The beam of a search without one."""
 BLOCK, MOST_BLOCKS = 8, 64
@@ -102,7 +104,7 @@ class BeamSettings(NamedTuple):
     """The shape of a search."""
 
     beam: int
-    merge: int  # 1: equivalent states are one (dynamic programming)
+    merge: int  # 1: equivalent states are one (dynamic programming); COUNTED: and keep their places in the beam
     stacked: int  # 1: some actions push or pop
     columns: int  # columns of weights
     where: int  # the column of a state with the token that anchored features are of, -1: none

@@ -25,6 +25,7 @@ from structron.search.beam.frontier import (
     BAD_ACTION,
     BAD_GOLD,
     COUNT,
+    COUNTED,
     DEAD_END,
     DONE,
     ENDLESS,
@@ -88,7 +89,7 @@ def search(score_view, start, legal, advance, atoms, given, e, guide):
         gold_row = trace.gold_row[step - 1]
         if guide.learning and step == gold_steps + 1 and legal(x, table, f.states, gold_row, f.legal[0]) != 0:
             return BAD_GOLD, step
-        scratch = min(k if k == 1 or not merge else 2 * k + 2, capacity)
+        scratch = min(k if k == 1 or merge != 1 else 2 * k + 2, capacity)
         rows, places = f.used[ROWS], f.used[PLACES]
         while True:
             end, size, made, active, gold_gain = candidates(
@@ -107,7 +108,12 @@ def search(score_view, start, legal, advance, atoms, given, e, guide):
             end, found = keep_best(advance, atoms, given, example, guide, step, now, size, k, gold_gain)
             if end != DONE:
                 return end, step
-            if found == k or made == size or f.rank[size - 1, SCORE] < f.rank[0, SCORE] - given.setting.slack:
+            if (
+                found == k
+                or made == size
+                or merge == COUNTED
+                or f.rank[size - 1, SCORE] < f.rank[0, SCORE] - given.setting.slack
+            ):
                 break
             if scratch == capacity:
                 return MORE_BEAM, step

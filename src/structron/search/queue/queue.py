@@ -99,10 +99,11 @@ def wrong_nodes(sibs: Sequence[Node], nodes: Sequence[Node]) -> list[Node]:
 
 
 class Beam:
-    """The k best nodes of each depth; None: all."""
+    """The k best nodes of each depth; None: all. wait: goals that leave the queue before others of their depth are
+    finished wait for these; else the first one ends the search, as in Figure 2."""
 
-    def __init__(self, nodes: Sequence[Node], k: int | None):
-        self.k, self.layer, self.next = k, deque(nodes), list[Node]()
+    def __init__(self, nodes: Sequence[Node], k: int | None, wait: bool = True):
+        self.k, self.wait, self.layer, self.next = k, wait, deque(nodes), list[Node]()
         self._begin_layer()
 
     def _begin_layer(self) -> None:
@@ -123,7 +124,7 @@ class Beam:
                 self.layer, self.next = deque(best[: self.k]), []
                 self._begin_layer()
             node = self.layer.popleft()
-            if self.finished or not node.goal:
+            if self.finished or not node.goal or not self.wait:
                 self.good -= node.good > 0
                 return node
             self.next.append(node._replace(depth=node.depth + 1))
@@ -131,6 +132,29 @@ class Beam:
     def enqueue(self, nodes: Sequence[Node]) -> None:
         self.next += nodes
         self.good += sum(node.good > 0 for node in nodes)
+
+
+class Cut:
+    """One queue for nodes of all depths, of which the k best are kept after every expansion; None: all."""
+
+    def __init__(self, nodes: Sequence[Node], k: int | None):
+        self.k, self.nodes, self.good = k, list[Node](), 0
+        self.enqueue(nodes)
+
+    def __bool__(self) -> bool:
+        return bool(self.nodes)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def remove_front(self) -> Node:
+        node = self.nodes.pop(0)
+        self.good -= node.good > 0
+        return node
+
+    def enqueue(self, nodes: Sequence[Node]) -> None:
+        self.nodes = sorted([*self.nodes, *nodes], key=lambda node: -node.rank)[: self.k]
+        self.good = sum(node.good > 0 for node in self.nodes)
 
 
 class Ordered:
@@ -199,6 +223,8 @@ class Ordered:
 
 def queue_maker(discipline: str, beam: int | None = 8, n: int = 1) -> MakeQueue:
     """MakeQueue of a discipline. n: how many goals will be asked for; a beam keeps as many nodes as it would anyway."""
-    if discipline in ("greedy", "beam"):
-        return lambda space, nodes: Beam(nodes, 1 if discipline == "greedy" else beam)
+    if discipline in ("greedy", "beam", "first-goal"):
+        return lambda space, nodes: Beam(nodes, 1 if discipline == "greedy" else beam, discipline != "first-goal")
+    if discipline == "cut":
+        return lambda space, nodes: Cut(nodes, beam)
     return lambda space, nodes: Ordered(space, nodes, discipline == "exhaustive", n)

@@ -180,7 +180,13 @@ class QueueLearner(ProblemEstimator):
         return found
 
     def _summary(self) -> dict[str, Any]:
-        width = "" if self.options.queue != "beam" else "-inf" if self.options.beam is None else f"-{self.options.beam}"
+        width = (
+            ""
+            if self.options.queue not in ("beam", "first-goal", "cut")
+            else "-inf"
+            if self.options.beam is None
+            else f"-{self.options.beam}"
+        )
         return super()._summary() | {"search": f"{self.options.queue}{width}"}
 
 

@@ -10,6 +10,7 @@ from structron.errors import StructronError, unknown
 from structron.estimator import Sentences
 from structron.eval.scores import ChunkScores, chunk_scores
 from structron.features.extract import PreparedTemplates
+from structron.features.segments import Shape
 from structron.io.tensors import Tensors
 from structron.learn.encoded import EncodedLearner
 from structron.model.encoded import EncodedModel
@@ -67,9 +68,12 @@ class SegmentChunker(EncodedLabeler):
         if cut := sum(length > most[label] for sentence in sentences for label, length in sentence):
             self.notes_.append(f"{cut} chunks of more than {self.options.longest} words, split for training")
         gold = [segments.encode(sentence) for sentence in sentences]
-        data = encode_segments(prepared, gold, segments, self.options.cutoff, start)
+        options = self.options
+        shape = Shape(options.positions, options.whole_chunks) if start is None else start.encoder.shape
+        encoder = SegmentEncoder(segments, shape)
+        data = encode_segments(prepared, gold, encoder, options.cutoff, start, options.unseen_chunks)
         columns = None if start is None else columns_of(start.encoder.segments.labels, segments.labels)
-        return EncodedLearner(data, self.options.search(), self.options.average, start, columns)
+        return EncodedLearner(data, options.search(), options.average, start, columns)
 
     # -- using ---------------------------------------------------------------------------------------------------
 

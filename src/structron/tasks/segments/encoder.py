@@ -11,13 +11,12 @@ from structron.features.segments import Shape, number_segments, segment_hashes, 
 from structron.io.tensors import Tensors, texts, whole
 from structron.learn.encoded import Encoded
 from structron.model.encoded import EncodedModel, Encoder
+from structron.options import MAX_PLACES
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem
 from structron.tasks.segments.problem import OUTSIDE, Segments, make_problem
 
-SHAPE = Shape(positions=3, whole=6)
-"""What chunks best on the last tenth of the CoNLL-2000 training data."""
 START = "<s>"
 MAX_CHUNK_LENGTH = 10_000
 """No chunk of a model file is longer."""
@@ -28,7 +27,7 @@ class SegmentEncoder(Encoder):
     """The labels and lengths of chunks, and which of their tokens features tell apart."""
 
     segments: Segments
-    shape: Shape = SHAPE
+    shape: Shape
 
     kind: ClassVar[str] = "segments"
 
@@ -71,19 +70,27 @@ class SegmentEncoder(Encoder):
         if len(labels) != len(longest) or labels[0] != OUTSIDE or sum(longest) > 10 * MAX_CHUNK_LENGTH:
             raise ValueError("labels and lengths do not fit together")
         positions, most = header["stretches"]
-        return cls(Segments(labels, longest), Shape(whole(positions, "positions", 1, 16), whole(most, "whole", 0, 16)))
+        return cls(
+            Segments(labels, longest),
+            Shape(whole(positions, "positions", 1, MAX_PLACES), whole(most, "whole", 0, MAX_PLACES)),
+        )
 
 
 def encode_segments(
-    prepared: PreparedTemplates, gold: list[list[int]], segments: Segments, cutoff: int, start: EncodedModel | None
+    prepared: PreparedTemplates,
+    gold: list[list[int]],
+    encoder: SegmentEncoder,
+    cutoff: int,
+    start: EncodedModel | None,
+    unseen: bool = False,
 ) -> Encoded:
-    """Training data for the engine. gold: the actions that make each sentence's chunks."""
-    encoder = SegmentEncoder(segments)
+    """Training data for the engine. gold: the actions that make each sentence's chunks.   unseen: whole sequences that
+    are never a chunk have features, too."""
     starts, problem, shape = prepared.starts, encoder.problem, encoder.shape
     inputs = make_inputs(problem, np.zeros((int(starts[-1]), 1), np.int64), starts, gold)
-    taken = segments.lengths(inputs.gold)
+    taken = encoder.segments.lengths(inputs.gold)
     lengths = np.zeros(int(starts[-1]), np.int64)
     lengths[np.cumsum(taken) - taken] = taken
     known = None if start is None else start.base.anchored_keys
-    numbered = number_segments(prepared, shape, lengths, cutoff, known)
+    numbered = number_segments(prepared, shape, None if unseen else lengths, cutoff, known)
     return Encoded(encoder, problem, inputs, numbered, lambda keys, lists: segment_names(prepared, shape, keys, lists))
