@@ -16,6 +16,7 @@ TINY = Scale(
     printed=(("joint", "LaSO-P", 10),),
     variances=(10.0,),
     iterations=5,
+    field_sentences=20,
     goal_sentences=10,
     goal_passes=1,
     goal_queues=(("cut", 2),),

@@ -28,7 +28,6 @@ def test_every_method_is_tried_at_every_beam(run):
             *(["LaSO-P, expectation inf"] if exact else []),
             *(f"our {method} {beam}" for method in ("LaSO-P", "LaSO-A") for beam in (5, *exact)),
             *("early 5", "standard 5"),
-            *(["SEMICRF inf"] if exact else []),
         ]
     assert beams_of(ledger, "joint") == [1, 5, 10]
     assert all(of(ledger, "joint", method, 10) for method in METHODS if method not in ("perceptron", EXPECTED))

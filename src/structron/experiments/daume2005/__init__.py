@@ -13,7 +13,7 @@ from typing import Any
 
 from structron.data.corpora import find
 from structron.experiments.daume2005.claims import claims
-from structron.experiments.daume2005.outcome import CONVERGE, FIELD, GOALS, TRAIN, drawings, picture, tables
+from structron.experiments.daume2005.outcome import CONVERGE, FIELD, GOALS, RIVALS, TRAIN, drawings, picture, tables
 from structron.experiments.daume2005.tasks import (
     ALPHA,
     EXPECTED,
@@ -65,7 +65,8 @@ class Scale:
     )
     """What is trained with the features as printed, too, without merging."""
     variances: tuple[float, ...] = (1.0, 10.0)
-    iterations: int = 80
+    iterations: int = 40
+    field_sentences: int = 1000
     goal_sentences: int = 500
     goal_passes: int = 4
     goal_queues: tuple[tuple[str, int], ...] = (("beam", 5), ("first-goal", 5), ("cut", 5))
@@ -93,6 +94,7 @@ QUICK = Scale(
     printed=(("joint", "LaSO-P", 10),),
     variances=(10.0,),
     iterations=15,
+    field_sentences=200,
     goal_sentences=100,
     goal_passes=1,
     goal_queues=(("beam", 2), ("cut", 2)),
@@ -133,8 +135,10 @@ def plan(ledger: Ledger, scale: Scale, data: Path | None) -> Iterator[Job]:
     for task, method, beam in scale.printed:
         yield training(scale, task, PRINTED, method, beam, 1, merge=False)
     scored = {"scored": scale.scored} if scale.scored else {}
-    how = {"variances": list(scale.variances), "iterations": scale.iterations, "sentences": scale.sentences}
-    yield Job(FIELD, how | scored, cost=900)
+    how = {"variances": list(scale.variances), "iterations": scale.iterations, "sentences": scale.field_sentences}
+    yield Job(FIELD, how | scored, cost=300)
+    for method, bound in RIVALS:
+        yield training(scale, "segments", THEIRS, method, bound, 1, sentences=scale.field_sentences)
     for queue, beam in scale.goal_queues:
         sizes = {"sentences": scale.goal_sentences, "passes": scale.goal_passes}
         yield Job(GOALS, {"queue": queue, "beam": beam, **sizes, **scored}, cost=200)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from structron.experiments.daume2005.outcome import (
+    FIELD,
+    RIVALS,
     as_printed,
     beams_of,
     grid_of,
@@ -47,6 +49,7 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
         "alpha": sweep_outcome(ledger),
         "enough": exact_outcome(ledger, "test"),
         "cost": exact_outcome(ledger, "seconds"),
+        "semicrf": likelihood_outcome(ledger),
         "passes": passes_outcome(ledger),
         "sutton": sutton_outcome(ledger),
         **grid_outcomes(ledger),
@@ -136,6 +139,21 @@ def exact_outcome(ledger: Ledger, figure: str) -> Outcome:
     pair = [of(ledger, "segments", LASO_A, width) for width in (None, 5)]  # both merged, with one clock
     longer, shorter = (mean([trial[figure] for trial in own]) for own in pair)
     return f"{longer:.0f} s against {shorter:.0f} s", within(longer / shorter, low=SLOWER, unit=" times")
+
+
+def likelihood_outcome(ledger: Ledger) -> Outcome:
+    """Rivals of the semi-Markov CRF, from as many sentences."""
+    field = ledger.of(FIELD)
+    sizes = [trial["sentences"] for trial in field]
+    if not field:
+        return NOTHING
+    shown, verdicts = [], []
+    known = effects_of(PAPER["claims"]["semicrf"]["paper"])
+    for (method, beam), paper in zip(RIVALS, known, strict=True):
+        a, b = paired(of(ledger, "segments", method, beam, sentences=sizes[0]), field, "test")
+        verdicts.append(ahead(a, b, paper, f"{method}, {'exact' if beam is None else f'beam {beam}'}"))
+        shown.append(f"{a} against {b}" if a else "–")
+    return "; ".join(shown), together(verdicts)
 
 
 def passes_outcome(ledger: Ledger) -> Outcome:

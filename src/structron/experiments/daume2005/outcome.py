@@ -1,5 +1,6 @@
 """Daumé & Marcu (2005): tables and the heat map, from the ledger alone."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -35,6 +36,8 @@ from structron.experiments.frame.verdict import interval_of
 TRAIN, CONVERGE = "daume2005.tasks:train", "daume2005.theorem:converge"
 FIELD, GOALS = "daume2005.semicrf:train", "daume2005.goals:train"
 SEMICRF = "SEMICRF"
+RIVALS: tuple[tuple[str, int | None], ...] = (("LaSO-P", 1), ("LaSO-A", 1), ("perceptron", None))
+"""What the paper compares with the likelihood-trained model."""
 FEATURES = {THEIRS: "the paper's features, without its lists", OURS: "our default templates"}
 
 
@@ -46,15 +49,22 @@ def of(
     features: str = "",
     merged: bool = True,
     average: str | None = None,
+    sentences: int | None = None,
 ) -> list[Trial]:
     """The trials of a method in the order of their seeds; sweeps are not among them. Segments: the paper's features.
-    merged: equivalent states are; without a queue of several, or without bounds, that is no question."""
+    merged: equivalent states are; without a queue of several, or without bounds, that is no question.   sentences: of
+    training data; None: the most that there is."""
     features = features or (THEIRS if task == "segments" else OURS)
-    if method == SEMICRF:
-        return ledger.of(FIELD)
     given = {"task": task, "method": method, "beam": beam, "features": features, "constants": None, "average": average}
     given |= {"merge": None if merged or beam in (1, None) else False}
-    return sorted(ledger.of(TRAIN, **given), key=lambda trial: trial["seed"])
+    own = ledger.of(TRAIN, **given)
+    most = sentences or max((size_of(trial) for trial in own), default=0)
+    return sorted((trial for trial in own if size_of(trial) == most), key=lambda trial: trial["seed"])
+
+
+def size_of(trial: Trial) -> float:
+    """Sentences of training data."""
+    return trial.options.get("sentences") or math.inf
 
 
 def beams_of(ledger: Ledger, task: str, method: str = LASO_A, features: str = "") -> list[int | None]:
@@ -87,7 +97,13 @@ def paired(a: Sequence[Trial], b: Sequence[Trial], part: str) -> tuple[Sample, S
 def tables(ledger: Ledger) -> Iterator[Table]:
     made = [scores_table(ledger, "segments", THEIRS), scores_table(ledger, "segments", OURS)]
     made += [scores_table(ledger, "joint", OURS), grid_table(ledger), equation_table(ledger)]
-    made += [merging_table(ledger), averaging_table(ledger), features_table(ledger), goals_table(ledger)]
+    made += [
+        likelihood_table(ledger),
+        merging_table(ledger),
+        averaging_table(ledger),
+        features_table(ledger),
+        goals_table(ledger),
+    ]
     made += [sweep_table(ledger), theorem_table(ledger)]
     yield from (table for table in made if table.rows)
 
@@ -104,10 +120,6 @@ def scores_table(ledger: Ledger, task: str, features: str) -> Table:
             dev, test = (str(Sample.of(trials, part)) for part in ("dev", "test"))
             table.add(f"{method} {shown_beam(beam)}", times[0], passes, times[1], dev, *scores, test)
             late += sum(trial["best_pass"] + trial["patience"] > trial.options["passes"] for trial in trials)
-    if (task, features) == ("segments", THEIRS):
-        for trial in ledger.of(FIELD):
-            own = [str(Sample.of([trial], "dev")), trial["precision"], trial["recall"], str(Sample.of([trial]))]
-            table.add(f"{SEMICRF} inf", round(trial.seconds, 1), None, trial["test_seconds"], *own)
     table.notes.append(f"{late} trainings ended at the cap of passes, the others when dev F had stopped to gain.")
     return table
 
@@ -159,6 +171,18 @@ def merging_table(ledger: Ledger) -> Table:
                 figure = known.get(f"{method} {beam}", [None])[-1]
                 invalid = mean([late_invalid(trial) for trial in new])
                 table.add(f"{task}, {method} {beam}", len(new), *scores, invalid, paper=(figure,))
+    return table
+
+
+def likelihood_table(ledger: Ledger) -> Table:
+    """A semi-Markov CRF, and the others from as many sentences."""
+    table = Table.of(PAPER["likelihood"])
+    for trial in ledger.of(FIELD):
+        table.add(SEMICRF, round(trial.seconds), *(str(Sample.of([trial], part)) for part in ("dev", "test")))
+        for method, beam in RIVALS:
+            if own := of(ledger, "segments", method, beam, sentences=trial["sentences"]):
+                name, spent = f"{method} {shown_beam(beam)}", round(mean([one.seconds for one in own]))
+                table.add(name, spent, *(str(Sample.of(own, part)) for part in ("dev", "test")))
     return table
 
 

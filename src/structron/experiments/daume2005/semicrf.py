@@ -8,8 +8,6 @@ together, as arrays. The weights become a model of the engine, which finds the b
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import numpy as np
 from structron.experiments.daume2005.tasks import COLUMNS, THEIRS, parts
 from structron.experiments.frame import block_counts, need, tested
 from structron.experiments.frame.ledger import Figures
+from structron.experiments.frame.padded import Group, groups_of
 from structron.features.names import Names
 from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.learn.encoded import Encoded
@@ -31,25 +30,6 @@ TOGETHER = 4000
 TOLERANCE = 1e-5
 REMEMBERED = 5
 """Steps that L-BFGS remembers: every one is two vectors of all weights."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Sentences that are padded to one length. sentences: int[B], by length."""
-
-    sentences: np.ndarray
-    lengths: np.ndarray
-    starts: np.ndarray
-
-    @property
-    def words(self) -> int:
-        return int(self.lengths[-1])
-
-    @cached_property
-    def tokens(self) -> np.ndarray:
-        """int[B, words]: the token at each place, -1: none."""
-        place = np.arange(self.words)
-        return np.where(place < self.lengths[:, None], self.starts[:, None] + place, -1)
 
 
 class SemiCrf:
@@ -70,19 +50,8 @@ class SemiCrf:
         self.shapes = [(features, y), (d, y), (y + 1, y), (y + 1, d, y)]
         self.size = sum(int(np.prod(shape)) for shape in self.shapes)
         self.allowed = np.arange(1, d + 1)[:, None] <= np.array(self.segments.longest)
-        self.groups = list(self._groups())
+        self.groups = list(groups_of(self.inputs.starts, TOGETHER))
         self.observed = self._observed()
-
-    def _groups(self) -> Any:
-        starts = self.inputs.starts
-        lengths = np.diff(starts)
-        order = np.argsort(lengths, kind="stable")
-        order = order[lengths[order] > 0]
-        while len(order):
-            padded = (1 + np.arange(len(order))) * lengths[order]
-            count = max(1, int(np.searchsorted(padded, TOGETHER, "right")))
-            own, order = order[:count], order[count:]
-            yield Group(own, lengths[own], starts[own])
 
     def split(self, w: np.ndarray) -> list[np.ndarray]:
         """The parts of a vector of weights."""
@@ -156,8 +125,7 @@ class SemiCrf:
 
     def _put(self, lists: np.ndarray, group: Group, counts: np.ndarray) -> None:
         """Counts of a group's lists in their places."""
-        known = group.tokens >= 0
-        lists.reshape(-1, self.kinds, self.labels)[group.tokens[known]] += counts[known]
+        lists.reshape(-1, self.kinds, self.labels)[group.tokens[group.known]] += counts[group.known]
 
     def likelihood(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """log p of the training data, and its gradient."""
@@ -166,7 +134,7 @@ class SemiCrf:
         lists, gradient, total = np.zeros_like(scores).reshape(-1, self.labels), np.zeros(self.size), 0.0
         expected = np.zeros_like(transitions)
         for group in self.groups:
-            own = np.where((group.tokens >= 0)[..., None, None], scores[group.tokens], 0.0)
+            own = np.where(group.known[..., None, None], scores[group.tokens], 0.0)
             logs, share, moves = forward_backward(self.span_scores(group, own), transitions, group.lengths)
             total -= float(logs.sum())
             expected += moves

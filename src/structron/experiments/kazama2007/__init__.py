@@ -19,6 +19,8 @@ QUICK = plan.Scale(
     test_candidates=(20, 100, 400),
     second_margins=(8, 500),
     second_passes=5,
+    part=10,
+    long=(4, 8),
     walk=False,
 )
 
@@ -33,5 +35,5 @@ EXPERIMENT = Experiment(
     code="src/structron/update/nbest.py",
     picture=tables.picture,
     page=tables.PAPER,
-    needs={"pycrfsuite": "bench"},
+    needs={"pycrfsuite": "bench", "scipy": "sklearn"},
 )

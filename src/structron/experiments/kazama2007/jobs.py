@@ -6,6 +6,7 @@ Seconds are the processor's, and kernels are compiled, or read from the cache, b
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 from structron.experiments.frame.ledger import Figures
 from structron.experiments.kazama2007 import bound
 from structron.experiments.kazama2007.corpora import GIVEN, EntityCorpus
-from structron.experiments.kazama2007.models import MARGIN, Crf, make_model, scored, search
+from structron.experiments.kazama2007.edges import EdgeCrf
+from structron.experiments.kazama2007.models import MARGIN, NODES, Crf, make_model, scored, search
 from structron.experiments.kazama2007.rerank import CandidateLists
 from structron.tasks.chain.labeler import Tagger
 from structron.text.sentences import Document
@@ -90,6 +92,35 @@ def steady(
     }
     found = {str(most): train(data, passes=most, **own) for most in passes}
     return {"by_passes": found}
+
+
+def fields(
+    data: Path,
+    *,
+    corpus: str,
+    c: float,
+    bpm: int,
+    passes: int,
+    variances: Sequence[float],
+    iterations: int,
+    part: int,
+    documents: int | None = None,
+) -> Figures:
+    """Fields with and without edge features, and the margin perceptron, learned from a part of the training data; dev
+    data choose the variance."""
+    given = EntityCorpus.load(data, corpus, documents)
+    given = replace(given, train=given.train[:part])
+    found: Figures = {"documents_learned": len(given.train)}
+    made: dict[str, Crf | EdgeCrf] = {"nodes": Crf(given), "edges": EdgeCrf(given)}
+    for name, field in made.items():
+        tried = []
+        for variance in variances:
+            strength = 1 / (2 * variance) if isinstance(field, Crf) else variance
+            tried.append(both_parts(field.train(strength, iterations), given) | {"variance": variance})
+        found[name] = max(tried, key=lambda own: own["dev"])
+    for name, method in (("margin", MARGIN), ("margin, nodes", NODES)):
+        found[name] = both_parts(make_model(given, method, c, bpm, passes).fit(given.train), given)
+    return found
 
 
 def crf(

@@ -12,7 +12,9 @@ from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import AUTOMATIC, ENGLISH, PLACES, present
 from structron.experiments.kazama2007.models import AVERAGED, CANDIDATE, CRF, MARGIN, PERCEPTRON, PROPOSED
 
-TRAIN, FIELD, RERANK, STEADY = (f"kazama2007.jobs:{name}" for name in ("train", "crf", "reranking", "steady"))
+TRAIN, FIELD, RERANK, STEADY, FIELDS = (
+    f"kazama2007.jobs:{name}" for name in ("train", "crf", "reranking", "steady", "fields")
+)
 BOUNDS = tuple(f"kazama2007.jobs:{name}" for name in ("margin_bound", "proposed_bound"))
 TUNED = (MARGIN, PROPOSED, CANDIDATE)
 C_OF = {models.AVERAGED_MARGIN: MARGIN, models.NODES: MARGIN, models.CONSERVATIVE: PROPOSED}
@@ -21,6 +23,8 @@ STARTED = (*TUNED, *C_OF)
 """Methods that start from the mean of one-pass runs."""
 SEED = 1
 """Of the trials that choose C."""
+FEWER = 60
+"""Iterations of the fields with edge features, at most."""
 LEAST = 1
 """The smallest C; below, a margin perceptron is a perceptron."""
 
@@ -49,8 +53,10 @@ class Scale:
     second_passes: int = 30
     n_large: int = 800
     part: int = 40
-    long: tuple[int, ...] = (20, 300)
-    """Documents, and passes at most, of the trainings that are to show when the stopping rule ends them."""
+    few: tuple[float, ...] = (1,)
+    long: tuple[int, ...] = (20, 200)
+    """Documents of the fields with edge features, with variances of their own, and of the trainings that are to show
+    when the stopping rule ends them, with passes at most."""
 
 
 class Found:
@@ -152,8 +158,10 @@ class Wanted:
             yield self.train(models.AVERAGED_MARGIN, c[MARGIN])
             yield self.train(models.NODES, c[MARGIN])
             yield self.train(MARGIN, c[MARGIN], joined=True)
-            how = {"method": MARGIN, "c": c[MARGIN], "bpm": scale.bpm, "passes": list(scale.long)}
+            how: dict[str, Any] = {"method": MARGIN, "c": c[MARGIN], "bpm": scale.bpm, "passes": list(scale.long)}
             yield self.job(STEADY, 200, **how, part=scale.part)
+            how = {"c": c[MARGIN], "bpm": scale.bpm, "passes": scale.passes, "part": scale.part}
+            yield self.job(FIELDS, 300, **how, variances=list(scale.few), iterations=min(FEWER, scale.iterations))
         if PROPOSED in c:
             yield self.train(models.CONSERVATIVE, c[PROPOSED])
         if MARGIN in c and PROPOSED in c:

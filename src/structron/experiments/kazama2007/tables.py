@@ -25,7 +25,7 @@ from structron.experiments.frame.verdict import PAPERS, UNDECIDED, interval_of
 from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import AUTOMATIC, CONLL2003, ENGLISH
 from structron.experiments.kazama2007.models import AVERAGED, CANDIDATE, CRF, MARGIN, N_TEST, PERCEPTRON, PROPOSED, N
-from structron.experiments.kazama2007.plan import BOUNDS, STEADY, TRAIN, TUNED, Found, corpora_of
+from structron.experiments.kazama2007.plan import BOUNDS, FIELDS, STEADY, TRAIN, TUNED, Found, corpora_of
 from structron.experiments.kazama2007.rerank import KINDS, OURS, RERANKING_1, RERANKING_2, SMALLER_N
 
 PAPER = paper_of("kazama2007")
@@ -94,7 +94,7 @@ def tables(ledger: Ledger) -> Iterator[Table]:
     """All tables of each corpus."""
     for corpus in corpora_of(ledger):
         found = Found(ledger, corpus)
-        for make in (table2, steady_table, table3, table5, table6, table7, bpm_table, margins_table):
+        for make in (table2, fields_table, steady_table, table3, table5, table6, table7, bpm_table, margins_table):
             table = make(found)
             if table.rows:
                 yield table
@@ -219,6 +219,30 @@ def margins_table(found: Found) -> Table:
     return table
 
 
+FIELDS_ROWS = {
+    "nodes": "CRF, node features",
+    "edges": "CRF, edge features too",
+    "margin": "margin perceptron",
+    "margin, nodes": "margin perceptron, node features",
+}
+
+
+def fields_table(found: Found) -> Table:
+    """Edge features in the field, too."""
+    table = Table.of(PAPER["fields"], corpus=SHORT[found.corpus])
+    for trial in found.ledger.of(FIELDS, corpus=found.corpus):
+        for key, name in FIELDS_ROWS.items():
+            table.add(name, trial["documents_learned"], trial[key]["dev"], trial[key]["test"])
+    return table
+
+
+def part_of(key: str) -> Side:
+    """What a part of the training data gave."""
+    return lambda found: {
+        trial.options.get("seed"): trial[key] for trial in found.ledger.of(FIELDS, corpus=found.corpus)
+    }
+
+
 # -- claims ------------------------------------------------------------------------------------------------------------
 
 
@@ -302,6 +326,7 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
     for name, pair in (
         ("aggressive", (proposed, of(models.CONSERVATIVE))),
         ("footnote", (of(MARGIN, joined=True), margin)),
+        ("edges", (part_of("edges"), part_of("margin"))),
     ):
         if any(all(side(found) for side in pair) for found in judge.corpora):
             yield judge.ahead(name, pair)
