@@ -1,6 +1,7 @@
 """The tiny scale of Daumé & Marcu (2005) for tests."""
 
 from structron.experiments.daume2005 import Scale
+from structron.experiments.daume2005.tasks import PART
 
 TINY = Scale(
     sentences=25,
@@ -12,11 +13,10 @@ TINY = Scale(
     patience=1,
     seeds=1,
     unmerged=(("joint", "LaSO-A", 10), ("joint", "LaSO-P", 10), ("joint", "early", 10)),
-    last=(("early", 5),),
-    printed=(("joint", "LaSO-P", 10),),
+    part=(*PART[:3], PART[5], PART[-1]),
+    part_sentences=20,
     variances=(10.0,),
     iterations=5,
-    field_sentences=20,
     goal_sentences=10,
     goal_passes=1,
     goal_queues=(("cut", 2),),

@@ -146,7 +146,10 @@ def test_loading_what_does_not_fit(tmp_path):
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"queue": "best"}, "unknown queue 'best'; expected one of: greedy, beam, best-first, a-star, exhaustive"),
+        (
+            {"queue": "best"},
+            "unknown queue 'best'; expected one of: greedy, beam, first-goal, cut, best-first, a-star, exhaustive",
+        ),
         ({"queue": "a-star"}, "heuristic: missing for queue a-star; expected heuristic(x, table, states, s) -> float"),
         (
             {"queue": "beam", "heuristic": nothing_ahead},

@@ -42,8 +42,7 @@ class Scale:
     """Cut-offs with which tagging is learned from shuffled data, too."""
 
 
-CLOSELY = (("np", "gis"), ("pos", "gis"))
-FULL = Scale(60, 800, 200, 2, None, 1000, 30, (1000, 1000), CLOSELY, CUTOFFS)
+FULL = Scale(60, 800, 200, 2, None, 1000, 30, (1000, 1000))
 """About 100 minutes of a processor. Examples come in corpus order, so there are no seeds to repeat. Saved: voting on a
 ninth of the data, as every vector has to search every sentence."""
 QUICK = Scale(4, 20, 10, 0, 1000, 300, 3, (100, 100))

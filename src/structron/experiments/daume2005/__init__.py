@@ -6,23 +6,22 @@ the pass; models learn from the rest and are tested as they are.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from structron.data.corpora import find
 from structron.experiments.daume2005.claims import claims
-from structron.experiments.daume2005.outcome import CONVERGE, FIELD, GOALS, RIVALS, TRAIN, drawings, picture, tables
+from structron.experiments.daume2005.outcome import CONVERGE, FIELD, GOALS, TRAIN, drawings, picture, tables
 from structron.experiments.daume2005.tasks import (
     ALPHA,
-    EXPECTED,
     LASO,
     LASO_A,
     OUR_LASO,
     OURS,
     PAPER,
-    PRINTED,
+    PART,
     TASKS,
     THEIRS,
 )
@@ -54,22 +53,16 @@ class Scale:
     unmerged: tuple[tuple[str, str, int], ...] = (
         *(("segments", method, 5) for method in ("LaSO-P", "LaSO-A", "early", "standard")),
         *(("joint", method, 10) for method in ("LaSO-P", "LaSO-A", "early")),
-        *(("segments", method, 25) for method in ("LaSO-P", "LaSO-A", "our LaSO-P", EXPECTED)),
     )
     """Task, method and beam of what is trained without merging, too, as the paper searches."""
-    last: tuple[tuple[str, int | None], ...] = (("perceptron", None), ("early", 5), ("standard", 5))
-    """Method and beam of what is trained without averaging, too, segments with the paper's features."""
-    printed: tuple[tuple[str, str, int], ...] = (
-        *(("segments", method, 5) for method in ("LaSO-P", "LaSO-A", "early")),
-        *(("joint", method, 10) for method in ("LaSO-P", "LaSO-A", "early")),
-    )
-    """What is trained with the features as printed, too, without merging."""
+    part: tuple[tuple[str, str, str, int | None, Mapping[str, Any]], ...] = PART[:3]
+    part_sentences: int = 1000
+    """What is trained from a part of the data alone, each with one seed, for questions that need many trainings."""
     variances: tuple[float, ...] = (1.0, 10.0)
     iterations: int = 40
-    field_sentences: int = 1000
     goal_sentences: int = 500
     goal_passes: int = 4
-    goal_queues: tuple[tuple[str, int], ...] = (("beam", 5), ("first-goal", 5), ("cut", 5))
+    goal_queues: tuple[tuple[str, int], ...] = ()
     sweep_sentences: int = 1000
     sweep_seeds: int = 2
     alphas: tuple[float, ...] = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -90,11 +83,10 @@ QUICK = Scale(
     patience=2,
     seeds=1,
     unmerged=(("joint", "LaSO-P", 10), ("joint", "early", 10)),
-    last=(("early", 5),),
-    printed=(("joint", "LaSO-P", 10),),
     variances=(10.0,),
     iterations=15,
-    field_sentences=200,
+    part=PART[:8],
+    part_sentences=200,
     goal_sentences=100,
     goal_passes=1,
     goal_queues=(("beam", 2), ("cut", 2)),
@@ -126,19 +118,14 @@ def plan(ledger: Ledger, scale: Scale, data: Path | None) -> Iterator[Job]:
     wide += [("segments", THEIRS, method, beam, 1) for beam in scale.segment_beams for method in LASO]
     wide += [("segments", features, "perceptron", None, 1) for features in (THEIRS, OURS)]
     wide += [("segments", THEIRS, method, None, 1) for method in OUR_LASO]
-    wide += [("segments", THEIRS, EXPECTED, beam, 1) for beam in scale.segment_beams if beam is None]
     yield from (training(scale, *one) for one in wide)
     for task, method, beam in scale.unmerged:
         yield training(scale, task, THEIRS if task == "segments" else OURS, method, beam, 1, merge=False)
-    for method, bound in scale.last:
-        yield training(scale, "segments", THEIRS, method, bound, 1, average="none")
-    for task, method, beam in scale.printed:
-        yield training(scale, task, PRINTED, method, beam, 1, merge=False)
     scored = {"scored": scale.scored} if scale.scored else {}
-    how = {"variances": list(scale.variances), "iterations": scale.iterations, "sentences": scale.field_sentences}
+    how = {"variances": list(scale.variances), "iterations": scale.iterations, "sentences": scale.part_sentences}
     yield Job(FIELD, how | scored, cost=300)
-    for method, bound in RIVALS:
-        yield training(scale, "segments", THEIRS, method, bound, 1, sentences=scale.field_sentences)
+    for task, features, method, bound, more in scale.part:
+        yield training(scale, task, features, method, bound, 1, sentences=scale.part_sentences, **more)
     for queue, beam in scale.goal_queues:
         sizes = {"sentences": scale.goal_sentences, "passes": scale.goal_passes}
         yield Job(GOALS, {"queue": queue, "beam": beam, **sizes, **scored}, cost=200)

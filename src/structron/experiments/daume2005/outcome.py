@@ -13,6 +13,7 @@ from structron.experiments.daume2005.tasks import (
     OUR_LASO,
     OURS,
     PAPER,
+    PART,
     PRINTED,
     TASKS,
     THEIRS,
@@ -49,22 +50,36 @@ def of(
     features: str = "",
     merged: bool = True,
     average: str | None = None,
-    sentences: int | None = None,
+    sentences: float | None = None,
 ) -> list[Trial]:
     """The trials of a method in the order of their seeds; sweeps are not among them. Segments: the paper's features.
     merged: equivalent states are; without a queue of several, or without bounds, that is no question.   sentences: of
-    training data; None: the most that there is."""
+    training data; None: of the paper's tables."""
     features = features or (THEIRS if task == "segments" else OURS)
     given = {"task": task, "method": method, "beam": beam, "features": features, "constants": None, "average": average}
     given |= {"merge": None if merged or beam in (1, None) else False}
-    own = ledger.of(TRAIN, **given)
-    most = sentences or max((size_of(trial) for trial in own), default=0)
-    return sorted((trial for trial in own if size_of(trial) == most), key=lambda trial: trial["seed"])
+    size = main_size(ledger) if sentences is None else sentences
+    return sorted((one for one in ledger.of(TRAIN, **given) if size_of(one) == size), key=lambda trial: trial["seed"])
 
 
 def size_of(trial: Trial) -> float:
     """Sentences of training data."""
     return trial.options.get("sentences") or math.inf
+
+
+def sizes_of(ledger: Ledger) -> list[float]:
+    return sorted({size_of(trial) for trial in ledger.of(TRAIN, constants=None)})
+
+
+def main_size(ledger: Ledger) -> float:
+    """Sentences that the tables of the paper are learned from."""
+    return max(sizes_of(ledger), default=0)
+
+
+def part_size(ledger: Ledger) -> float:
+    """Sentences of what is learned from a part of them; 0: nothing was."""
+    sizes = sizes_of(ledger)
+    return sizes[0] if len(sizes) > 1 else 0
 
 
 def beams_of(ledger: Ledger, task: str, method: str = LASO_A, features: str = "") -> list[int | None]:
@@ -97,14 +112,7 @@ def paired(a: Sequence[Trial], b: Sequence[Trial], part: str) -> tuple[Sample, S
 def tables(ledger: Ledger) -> Iterator[Table]:
     made = [scores_table(ledger, "segments", THEIRS), scores_table(ledger, "segments", OURS)]
     made += [scores_table(ledger, "joint", OURS), grid_table(ledger), equation_table(ledger)]
-    made += [
-        likelihood_table(ledger),
-        merging_table(ledger),
-        averaging_table(ledger),
-        features_table(ledger),
-        goals_table(ledger),
-    ]
-    made += [sweep_table(ledger), theorem_table(ledger)]
+    made += [merging_table(ledger), part_table(ledger), goals_table(ledger), sweep_table(ledger), theorem_table(ledger)]
     yield from (table for table in made if table.rows)
 
 
@@ -169,42 +177,23 @@ def merging_table(ledger: Ledger) -> Table:
                 new, old = (of(ledger, task, method, beam, merged=merged) for merged in (False, True))
                 scores = [str(Sample.of(own, part)) if own else None for own in (new, old) for part in ("dev", "test")]
                 figure = known.get(f"{method} {beam}", [None])[-1]
-                invalid = mean([late_invalid(trial) for trial in new])
-                table.add(f"{task}, {method} {beam}", len(new), *scores, invalid, paper=(figure,))
+                if new:
+                    table.add(f"{task}, {method} {beam}", len(new), *scores, paper=(figure,))
     return table
 
 
-def likelihood_table(ledger: Ledger) -> Table:
-    """A semi-Markov CRF, and the others from as many sentences."""
-    table = Table.of(PAPER["likelihood"])
+def part_table(ledger: Ledger) -> Table:
+    """What was trained from a part of the data."""
+    table = Table.of(PAPER["part"])
     for trial in ledger.of(FIELD):
-        table.add(SEMICRF, round(trial.seconds), *(str(Sample.of([trial], part)) for part in ("dev", "test")))
-        for method, beam in RIVALS:
-            if own := of(ledger, "segments", method, beam, sentences=trial["sentences"]):
-                name, spent = f"{method} {shown_beam(beam)}", round(mean([one.seconds for one in own]))
-                table.add(name, spent, *(str(Sample.of(own, part)) for part in ("dev", "test")))
-    return table
-
-
-def averaging_table(ledger: Ledger) -> Table:
-    """Averaged weights, and those after the last update."""
-    table = Table.of(PAPER["averaging"])
-    for trial in ledger.of(TRAIN, average="none"):
-        task, method, beam = trial["task"], trial["method"], trial.options.get("beam")
-        if mean_trials := [t for t in of(ledger, task, method, beam) if t["seed"] == trial["seed"]]:
-            own = [str(Sample.of(trials, part)) for trials in (mean_trials, [trial]) for part in ("dev", "test")]
-            table.add(f"{task}, {method} {shown_beam(beam)}", *own)
-    return table
-
-
-def features_table(ledger: Ledger) -> Table:
-    """Features as printed, and as elsewhere; without merging."""
-    table = Table.of(PAPER["features"])
-    for trial in ledger.of(TRAIN, features=PRINTED):
-        task, method, beam = trial["task"], trial["method"], trial.options.get("beam")
-        if others := [t for t in of(ledger, task, method, beam, merged=False) if t["seed"] == trial["seed"]]:
-            own = [str(Sample.of(trials, part)) for trials in (others, [trial]) for part in ("dev", "test")]
-            table.add(f"{task}, {method} {shown_beam(beam)}", *own)
+        table.add(f"segments, {SEMICRF}", *(str(Sample.of([trial], part)) for part in ("dev", "test")))
+    for task, features, method, beam, more in PART:
+        last = more.get("average")
+        merged = "merge" not in more
+        for trial in of(ledger, task, method, beam, features, merged, last, part_size(ledger)):
+            name = f"{task}, {method} {shown_beam(beam)}{', last weights' if last else ''}"
+            name += ", as printed" if features == PRINTED else ""
+            table.add(name, *(str(Sample.of([trial], part)) for part in ("dev", "test")), late_invalid(trial))
     return table
 
 

@@ -34,6 +34,24 @@ OUR_LASO = ("our LaSO-P", "our LaSO-A")
 THEIRS, OURS, PRINTED = "daume-chunks", "default", "printed"
 """The paper's features of segments, cut off as ours are, and our default templates. PRINTED: every position and every
 sequence of words, seen as a chunk or not, once or more, and lists; for tags and chunks the features of section 4.2."""
+PLAIN, LAST = {"merge": False}, {"merge": False, "average": "none"}
+"""Search as the paper has it, and without averaging."""
+PART: tuple[tuple[str, str, str, int | None, Mapping[str, Any]], ...] = (
+    *(("segments", THEIRS, method, 1, {}) for method in ("LaSO-P", "LaSO-A")),
+    ("segments", THEIRS, "perceptron", None, {}),
+    ("segments", THEIRS, "perceptron", None, {"average": "none"}),
+    *(("segments", THEIRS, method, None, {}) for method in ("LaSO-P", EXPECTED)),
+    *(("segments", THEIRS, method, 5, PLAIN) for method in ("LaSO-P", "LaSO-A", "our LaSO-P", EXPECTED)),
+    *(("segments", THEIRS, method, 25, PLAIN) for method in ("LaSO-P", "our LaSO-P", EXPECTED)),
+    *(("segments", THEIRS, method, 5, more) for method in ("early", "standard") for more in (PLAIN, LAST)),
+    *(("segments", PRINTED, method, 5, PLAIN) for method in ("LaSO-P", "LaSO-A", "early")),
+    *(
+        ("joint", features, method, 10, PLAIN)
+        for features in (OURS, PRINTED)
+        for method in ("LaSO-P", "LaSO-A", "early")
+    ),
+)
+"""What is trained from a part of the data: task, features, method, beam, and what else."""
 LISTS: Mapping[str, tuple[str, ...]] = {
     "NAME": ("names/female", "names/male"),
     "LOC": tuple(f"gazetteers/{name}" for name in ("countries", "usstates", "uscities", "usstateabbrev", "mexstates")),
