@@ -165,7 +165,7 @@ def parsed(ledger, passes, gap, invalid):
 @pytest.mark.parametrize(
     ("figures", "held"),
     [
-        ((2, 5.0, 4), ["reproduced"] * 3),
+        ((2, 5.0, 5), ["reproduced"] * 3),
         ((3, -5.0, 7), ["not reproduced"] * 3),
         ((1, 0.0, 3), ["smaller", "reproduced", "not reproduced"]),
     ],
