@@ -18,8 +18,9 @@ $(VENV)/.dev: pyproject.toml
 demo: $(VENV)/.core
 	$(BIN)/structron demo
 
+# One process more than two cores have: a part of the tests waits for browsers, servers and clusters.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 # The core suite with the oldest and the newest versions that pyproject.toml allows; TESTS="tests/io -x" for a part of it.
 test-oldest test-newest:

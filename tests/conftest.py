@@ -1,6 +1,7 @@
 """What all tests share: where the real corpora are, patience with kernels that compile on their first call, and the
 check that every update of a valid rule is a violation."""
 
+import gc
 import os
 import shutil
 import signal
@@ -15,8 +16,13 @@ from hypothesis import HealthCheck, settings
 from helpers import CORPORA
 
 EXPERIMENTS = "tests/experiments"
-LONGEST = {name: place for place, name in enumerate((EXPERIMENTS, "tests/test_benchmarks.py", "tests/test_docs.py"))}
-"""Groups of tests that take longest, the longest first."""
+LONGEST = (
+    EXPERIMENTS,
+    *("tests/test_docs.py", "tests/learn/test_cluster.py", "tests/test_benchmarks.py", "tests/serve/test_browser.py"),
+    *("tests/test_contract.py", "tests/runtime/test_ray.py", "tests/tasks/test_pipeline.py"),
+    *("tests/cli/test_cli_bulk.py", "tests/learn/test_shards.py", "tests/test_smoke.py"),
+)
+"""Groups of tests that take longest, roughly the longest first; between those that compute stand those that wait."""
 os.environ["STRUCTRON_CHECK"] = "1"
 os.environ.pop(
     "PYTHONDONTWRITEBYTECODE", None
@@ -62,10 +68,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return Groups(config, log)
 
 
+def pytest_collection_finish() -> None:
+    """What is imported by now lives to the end: the collector need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Where several processes share the tests, the longest groups come first, so that none is left over at the end."""
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: LONGEST.get(group_of(item.nodeid), len(LONGEST)))
+        place = {group: k for k, group in enumerate(LONGEST)}
+        items.sort(key=lambda item: place.get(group_of(item.nodeid), len(LONGEST)))
     if CORPORA.is_dir():
         return
     absent = pytest.mark.skip(reason=f"no corpora in {CORPORA}; set STRUCTRON_DATA")

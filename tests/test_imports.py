@@ -3,6 +3,7 @@
 import ast
 import json
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -50,21 +51,34 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
+def imports_in(node: ast.AST, late: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The imports of a tree, and whether they stand inside a function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child, late
+        elif isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from imports_in(child, late or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
 def arrows_of(source: str) -> Iterator[Arrow]:
-    tree = ast.parse(MODULES[source].read_text())
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    late = {id(node) for function in functions for node in ast.walk(function)}
-    for node in ast.walk(tree):
+    for node, late in imports_in(ast.parse(MODULES[source].read_text())):
         if isinstance(node, ast.Import):
-            yield from (Arrow(source, alias.name, id(node) in late) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{source}: a relative import"
-            for name in (f"{node.module}.{alias.name}" for alias in node.names):
-                yield Arrow(source, name if name in MODULES else str(node.module), id(node) in late)
+            yield from (Arrow(source, alias.name, late) for alias in node.names)
+            continue
+        assert node.level == 0, f"{source}: a relative import"
+        for name in (f"{node.module}.{alias.name}" for alias in node.names):
+            yield Arrow(source, name if name in MODULES else str(node.module), late)
 
 
-ALL = [arrow for source in MODULES for arrow in arrows_of(source)]
-OWN = [arrow for arrow in ALL if arrow.target.startswith("structron.") and arrow.source not in PUBLIC]
+@cache
+def arrows() -> list[Arrow]:
+    return [arrow for source in MODULES for arrow in arrows_of(source)]
+
+
+@cache
+def own_arrows() -> list[Arrow]:
+    """Those between modules of the package, below the public names."""
+    return [arrow for arrow in arrows() if arrow.target.startswith("structron.") and arrow.source not in PUBLIC]
 
 
 def layer_of(module: str) -> int:
@@ -75,25 +89,25 @@ def layer_of(module: str) -> int:
 def test_every_module_has_its_layer():
     parts = {module.split(".")[1] for module in MODULES if module not in PUBLIC}
     assert parts == set().union(*LAYERS)
-    assert len(OWN) > 500
-    assert {arrow.target for arrow in OWN} <= MODULES.keys()
+    assert len(own_arrows()) > 500
+    assert {arrow.target for arrow in own_arrows()} <= MODULES.keys()
 
 
 def test_only_experiments_use_the_public_names():
     """They stand on everything else, as a user's program does."""
-    sources = {arrow.source for arrow in ALL if arrow.target == "structron"}
+    sources = {arrow.source for arrow in arrows() if arrow.target == "structron"}
     assert all(source.startswith("structron.experiments.") for source in sources), sources
 
 
 def test_arrows_run_down():
-    assert not [arrow for arrow in OWN if layer_of(arrow.target) < layer_of(arrow.source)]
+    assert not [arrow for arrow in own_arrows() if layer_of(arrow.target) < layer_of(arrow.source)]
 
 
 @pytest.mark.parametrize("depth", [2, 3, 9], ids=["folders", "folders in folders", "modules"])
 def test_there_is_no_circle(depth):
     """Imports inside functions count, too."""
     graph: dict[str, set[str]] = {}
-    for arrow in OWN:
+    for arrow in own_arrows():
         source, target = (".".join(module.split(".")[:depth]) for module in arrow[:2])
         if source != target:
             graph.setdefault(source, set()).add(target)
@@ -128,7 +142,7 @@ def test_a_plain_chunker_knows_nothing_of_other_searches(plain):
 
 def test_imports_inside_functions_are_for_what_most_do_without(plain):
     """Parts of the package that a plain chunker never loads, and libraries that not everybody has or waits for."""
-    late = {arrow for arrow in ALL if arrow.late}
+    late = {arrow for arrow in arrows() if arrow.late}
     own = {arrow for arrow in late if arrow.target in MODULES}
     assert own
     assert not [arrow for arrow in own if arrow.target in plain[0]]

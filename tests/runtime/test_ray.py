@@ -12,6 +12,7 @@ import threading
 from typing import Any
 
 import pytest
+from worker_functions import Adder
 
 from helpers import SOURCE, patiently
 from structron.errors import StructronError
@@ -28,25 +29,11 @@ FOLDER = os.path.dirname(__file__)
 def machine():
     """A Ray cluster of two processors; workers import what these tests make."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([SOURCE, FOLDER, os.path.dirname(FOLDER)]))
+        patch.setenv("PYTHONPATH", os.pathsep.join([SOURCE, FOLDER]))
         patch.setenv("RAY_worker_niceness", "0")
         patiently(lambda: ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False), ray.shutdown)
     yield ray
     ray.shutdown()
-
-
-class Adder:
-    """Adds to the number that it was made with; "die" is the end of it."""
-
-    def __init__(self, first: int):
-        self.first = first
-
-    def __call__(self, number: Any) -> tuple[int, int]:
-        if number == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if number == "fail":
-            raise KeyError("what")
-        return self.first + number, os.getpid()
 
 
 @pytest.fixture
@@ -211,8 +198,10 @@ def test_a_cluster_that_asks_for_a_token(tmp_path, request):
             assert "expected RAY_AUTH_MODE=token" in last
             assert "gcs" not in found.stderr
     finally:
-        os.killpg(head.pid, signal.SIGTERM)
+        head.terminate()  # it ends the others; if all are told at once, it waits for half a minute
         head.wait(60)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(head.pid, signal.SIGKILL)
 
 
 def test_without_the_extra():

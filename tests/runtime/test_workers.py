@@ -12,6 +12,7 @@ from concurrent.futures import wait
 from functools import partial
 
 import pytest
+from worker_functions import adder, failing, mortal, odd, repeated, sleeper
 
 from helpers import SOURCE
 from structron.errors import NoSentencesError, StructronError
@@ -19,32 +20,6 @@ from structron.runtime.processes import ProcessPool, WorkerDied, as_done, on_cop
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
 WAYS = [False, pytest.param(True, marks=linux)]
-
-
-def adder(first: int):
-    """Adds, after it was made with the first number; `None` is the end of it."""
-    made = os.getpid()
-
-    def add(number):
-        if number is None:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if isinstance(number, Exception):
-            raise number
-        print("this is not an answer")
-        return first + number, made
-
-    return add
-
-
-def failing():
-    raise StructronError("it cannot be made")
-
-
-class Odd(Exception):
-    """Cannot be put together again from what it says."""
-
-    def __init__(self, one: int, two: int):
-        super().__init__(f"{one} {two}")
 
 
 @pytest.fixture(params=WAYS, ids=["fresh", "copies"])
@@ -68,10 +43,6 @@ def test_large_questions_and_answers(pool):
         assert all(future.result() == 2 * text for future in found)
 
 
-def repeated(times: int):
-    return lambda text: times * text
-
-
 def test_errors_are_raised_where_they_are_waited_for(pool):
     with pytest.raises(StructronError, match=r"^what$"):
         pool.call(0, StructronError("what")).result()
@@ -91,15 +62,6 @@ def test_an_error_that_cannot_be_sent_is_told(pool):
         with pytest.raises(RuntimeError, match="pickle"):
             own.call(0, "a function").result()
         assert own.call(0, "well").result() == "well"
-
-
-def odd():
-    def run(what: str):
-        if what == "odd":
-            raise Odd(1, 2)
-        return run if what == "a function" else what
-
-    return run
 
 
 def test_a_worker_that_cannot_be_made(pool):
@@ -133,14 +95,10 @@ def test_closing_ends_processes_at_work(pool):
             os.kill(pid, 0)
 
 
-def sleeper():
-    return time.sleep
-
-
 ORPHANS = """
 import os, sys, time
 sys.path.insert(0, {folder!r})
-from runtime.test_workers import sleeper
+from worker_functions import sleeper
 from structron.runtime.processes import ProcessPool
 pool = ProcessPool(sleeper, 2, fork={fork})
 for k in range(2):
@@ -154,7 +112,7 @@ os.kill(os.getpid(), 9)
 @pytest.mark.skipif(os.name != "posix", reason="POSIX only")
 def test_processes_end_with_whoever_began_them(pool):
     """Though that is killed, and they are at work."""
-    folder = os.path.dirname(os.path.dirname(__file__))
+    folder = os.path.dirname(__file__)
     done = subprocess.run(
         [sys.executable, "-c", ORPHANS.format(folder=folder, fork=pool.fork)],
         capture_output=True,
@@ -190,20 +148,6 @@ def test_tasks_may_come_while_others_are_done(pool):
         if task < 20:
             waiting.append(10 * task)
     assert sorted(found) == [(k, 5 + k) for k in (1, 2, 3, 10, 20, 30, 100)]
-
-
-def mortal(folder: str):
-    """Dies the first two times that it is asked for a name."""
-
-    def run(name: str) -> str:
-        path = os.path.join(folder, name)
-        with open(path, "a", encoding="ascii") as stream:
-            stream.write("x")
-        if os.path.getsize(path) < 3:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return name
-
-    return run
 
 
 @pytest.mark.parametrize("tries", [1, 2, 3])

@@ -179,12 +179,14 @@ def send(port: int, raw: bytes, patience: float = 3.0) -> bytes:
             return b""
 
 
-def attack(port: int, count: int, seed: int = 1) -> Counter[str]:
-    """Send so many requests; returns how often which status came, raises at the first answer that is wrong."""
+def attack(port: int, count: int, seed: int = 1, patience: float = 3.0) -> Counter[str]:
+    """Send so many requests; returns how often which status came, raises at the first answer that is wrong.
+
+    patience: seconds to wait for an answer."""
     dice, found = random.Random(seed), Counter[str]()
     for number in range(count):
         raw = request(dice)
-        answer = send(port, raw).removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")
+        answer = send(port, raw, patience).removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")
         status = answer[9:12].decode("latin-1") if answer.startswith(b"HTTP/1.1 ") else "closed"
         found[status] += 1
         wrong = status != "closed" and int(status) not in FINE

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import h11
@@ -57,7 +58,7 @@ def test_so_much_is_done_at_a_time_and_the_rest_refused():
 
 
 def test_work_that_is_too_slow_costs_a_thread_and_another_takes_its_place():
-    threads, gate = RequestThreads(workers=1, waiting=4, seconds=1), threading.Event()
+    threads, gate = RequestThreads(workers=1, waiting=4, seconds=0.5), threading.Event()
 
     async def ask() -> None:
         for given_up in range(1, SPARE + 1):
@@ -363,13 +364,17 @@ def test_headers_that_do_not_end_are_not_waited_for(library):
 
     with listening(make_app(library), Quick) as (port, _):
         whole = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-        for begun in (b"", whole[:20], whole + whole[:30]):
-            with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
-                connection.sendall(begun)
+        with ExitStack() as stack:
+            begun = {}
+            for sent in (b"", whole[:20], whole + whole[:30]):
+                connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=300))
+                connection.sendall(sent)
+                begun[sent] = connection
+            for sent, connection in begun.items():
                 found = b""
                 while part := connection.recv(4096):
                     found += part
-                assert found.count(b"HTTP/1.1 200 OK") == begun.count(b"\r\n\r\n")
+                assert found.count(b"HTTP/1.1 200 OK") == sent.count(b"\r\n\r\n")
         with Client(base_url=f"http://127.0.0.1:{port}") as http:
             assert http.get("/health").status_code == http.get("/health").status_code == 200
 

@@ -148,7 +148,7 @@ def test_ctrl_c_is_heard_while_compiled_code_runs(call):
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "begin\n"
-        time.sleep(1)
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=300)
     finally:
