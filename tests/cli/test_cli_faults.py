@@ -71,7 +71,7 @@ def test_a_model_needs_room(tmp_path, monkeypatch):
 
     monkeypatch.setattr(text.os, "fsync", full)
     places.check_output(tmp_path / "log")
-    with pytest.raises(StructronError, match=r"m: could not be written \(no space left on device\)"):
+    with pytest.raises(StructronError, match=r"m: .*no space left"):
         places.check_output(tmp_path / "m", train.DISK_SPACE)
     assert list(tmp_path.iterdir()) == []
 

@@ -203,7 +203,7 @@ def test_a_failed_save_keeps_the_old_model(path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(StructronError, match=r"model: could not be written \(no space left on device\)"):
+        with pytest.raises(StructronError, match=r"model: .*no space left"):
             modelfile.save(path, HEADER, {})
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == ["model"]

@@ -156,7 +156,7 @@ def test_too_few_cpus():
 
 def test_more_shards_than_examples():
     case = CASES["chunker"]
-    with pytest.raises(StructronError, match=r"^shards: 99; the training data have 24 examples; expected at most"):
+    with pytest.raises(StructronError, match=r"^shards: 99; "):
         case.make(shards=99, ray="auto").fit(case.train)
 
 

@@ -423,7 +423,7 @@ def test_other_data_are_refused(tmp_path):
     joined = [sentences[0] + sentences[1], *sentences[2:]]
     relabelled = [[*sentences[0][:-1], (*sentences[0][-1][:2], "I-NP")], *sentences[1:]]
     for other in (sentences[:-1], sentences[::-1], joined, [*sentences, []], relabelled, chunk_rows(120, 8)):
-        with pytest.raises(StructronError, match="belongs to other data"):
+        with pytest.raises(StructronError, match="other data"):
             structron.Chunker(passes=2, templates=["w[0]"]).fit(other, checkpoint=tmp_path / "run", resume=True)
 
 
@@ -432,14 +432,14 @@ def test_a_checkpoint_that_is_damaged_or_something_else(tmp_path):
     state = tmp_path / "run" / STATE_FILE
     content = state.read_bytes()
     state.write_bytes(content[:-5])
-    with pytest.raises(StructronError, match="damaged model file"):
+    with pytest.raises(StructronError, match="damaged"):
         fit(tmp_path / "run", True)
     labeler.save(state)
-    with pytest.raises(StructronError, match="belongs to other data"):
+    with pytest.raises(StructronError, match="other data"):
         fit(tmp_path / "run", True)
     state.write_bytes(content)
     (tmp_path / "run" / f"best-{labeler.best_pass_}.structron").unlink()
-    with pytest.raises(StructronError, match="cannot read the model"):
+    with pytest.raises(StructronError, match="cannot read"):
         fit(tmp_path / "run", True)
 
 
@@ -487,7 +487,7 @@ def test_further_training_can_be_checkpointed_too(tmp_path):
     with pytest.raises(Killed):
         start().partial_fit(second, checkpoint=tmp_path / "run", progress=Killer(2))
     assert_identical(whole, start().partial_fit(second, checkpoint=tmp_path / "run", resume=True))
-    with pytest.raises(StructronError, match="belongs to other data"):
+    with pytest.raises(StructronError, match="other data"):
         structron.Chunker(passes=2).fit(first).partial_fit(second, checkpoint=tmp_path / "run", resume=True)
 
 

@@ -190,7 +190,7 @@ def test_files_that_do_not_fit_together(change, tmp_path):
     else:
         header["learned"]["model"] |= change
     modelfile.save(tmp_path / "odd", header, tensors)
-    with pytest.raises(StructronError, match=r"odd: damaged model file \(.*\)$"):
+    with pytest.raises(StructronError, match="odd: damaged"):
         structron.load(tmp_path / "odd")
 
 
@@ -201,5 +201,5 @@ def test_what_stands_twice_is_refused(name, tmp_path):
     tensors[name] = tensors[name].copy()
     tensors[name][1] = tensors[name][0]
     modelfile.save(tmp_path / "odd", header, tensors)
-    with pytest.raises(StructronError, match=r"odd: damaged model file \(.*\)$"):
+    with pytest.raises(StructronError, match="odd: damaged"):
         structron.load(tmp_path / "odd")

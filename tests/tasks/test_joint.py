@@ -169,7 +169,7 @@ def test_heaviest_features(tagger):
 
 
 BAD = {
-    "strings": ([["dog"]], {}, "words without labels, or one token; expected a list of sentences, each a list of rows"),
+    "strings": ([["dog"]], {}, "words without labels"),
     "two columns": ([[["dog", "B-NP"]]], {}, "2; expected the word, its tag and its chunk label"),
     "one tag": ([[["a", "N", "O"], ["b", "N", "B-NP"]]], {}, r"column 'pos': only one label \(N\)"),
     "one chunk": ([[["a", "N", "O"], ["b", "V", "O"]]], {}, r"column 'label': only one label \(O\)"),

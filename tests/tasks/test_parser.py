@@ -65,7 +65,7 @@ def test_the_beam_of_one_call():
         assert wide.explain(rows[differs], beam=beam) == steps
     assert wide.explain(rows[differs]) != wide.explain(rows[differs], beam=1)
     assert wide.beam == 8
-    with pytest.raises(StructronError, match="beam: 0; expected"):
+    with pytest.raises(StructronError, match="beam: 0;"):
         wide.predict(rows, beam=0)
 
 
@@ -220,15 +220,15 @@ def test_bad_trees(parser, heads, says):
 
 BAD_DATA = {
     "no words": ([[], []], {}, "no sentences"),
-    "text": ([["dog"]], {}, "words without labels, or one token; expected a list of sentences, each a list of rows"),
+    "text": ([["dog"]], {}, "words without labels"),
     "names": ([[("a", "b", "0")]], {"columns": ["word", "pos"]}, "3 columns; expected names for them"),
     "wide": ([[("a", "b", "0", "c", "d")]], {}, "5 columns; expected names for them"),
     "no tag": ([[("a", "b", "0")]], {"pos": "upos"}, r"no part-of-speech column \(upos\) among word, pos, head"),
     "no head": ([[("a", "b", "0")]], {"columns": ["word", "pos", "top"]}, r"no head column \(head\) among"),
     "twice": ([[("a", "b", "0")]], {"columns": ["pos", "pos", "head"]}, "a name occurs twice"),
-    "tag is word": ([[("a", "b", "0")]], {"pos": "word"}, "expected three different columns"),
+    "tag is word": ([[("a", "b", "0")]], {"pos": "word"}, "different columns"),
     "short": ([[*CROSSING[0]], [("a", "b")]], {}, "sentence 2: word 1 is .*; expected 4 columns: word, pos, head"),
-    "no templates": (CROSSING, {"templates": []}, "no templates; expected one per line"),
+    "no templates": (CROSSING, {"templates": []}, "no templates"),
     "file": (CROSSING, {"templates": "huan"}, r"templates 'huan': neither a preset \(default, fast, huang\) nor"),
     "atom": (CROSSING, {"templates": ["s0.w", "s0.w|s9.t"]}, "templates:2: unknown atom 's9.t'; expected a node"),
     "gold": (CROSSING, {"templates": ["s0.head"]}, "templates:1: unknown atom 's0.head'; expected one of: s0.w"),

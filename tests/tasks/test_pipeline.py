@@ -382,14 +382,14 @@ def test_a_folder_of_another_run(tmp_path):
         (make(), docs, docs),
         (structron.Pipeline(without=["parser"]), docs, None),
     ):
-        with pytest.raises(StructronError, match=f"^{tmp_path}: the checkpoint belongs to other data or options"):
+        with pytest.raises(StructronError, match=f"^{tmp_path}: the checkpoint .*other data"):
             estimator.fit(data, dev=dev, checkpoint=tmp_path, resume=True)
-    with pytest.raises(StructronError, match="--resume needs --checkpoint DIR"):
+    with pytest.raises(StructronError, match="--checkpoint"):
         make().fit(docs, resume=True)
-    with pytest.raises(StructronError, match="already has a checkpoint"):
+    with pytest.raises(StructronError, match="--resume"):
         make().fit(docs, checkpoint=tmp_path)
     (tmp_path / "tagger.structron").write_bytes(b"damage")
-    with pytest.raises(StructronError, match=r"tagger\.structron: not a structron model"):
+    with pytest.raises(StructronError, match=r"tagger\.structron: not a "):
         make().fit(docs, checkpoint=tmp_path, resume=True)
 
 
@@ -445,7 +445,7 @@ def test_parts_that_do_not_fit_together(part, column, value, tmp_path):
     header, tensors = _contents(tmp_path / "m")
     header["learned"]["parts"][part][column] = value
     modelfile.save(tmp_path / "odd", header, tensors)
-    with pytest.raises(StructronError, match="odd: damaged model file") as caught:
+    with pytest.raises(StructronError, match="odd: damaged") as caught:
         structron.load(tmp_path / "odd")
     assert "\n" not in str(caught.value)
 

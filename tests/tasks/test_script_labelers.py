@@ -91,5 +91,5 @@ def test_files_of_earlier_versions_have_more_options(lemmatizer, tmp_path):
     assert old.predict(words) == lemmatizer.predict(words)
     assert old.get_params().keys().isdisjoint(before)
     modelfile.save(tmp_path / "odd", header | {"options": header["options"] | {"colour": "blue"}}, tensors)
-    with pytest.raises(StructronError, match="damaged model file"):
+    with pytest.raises(StructronError, match="damaged"):
         Lemmatizer.load(tmp_path / "odd")
