@@ -31,7 +31,7 @@ route_finding, beam_lesson = module("route_finding"), module("beam_lesson")
 
 def test_all_examples_are_here():
     run = {"quickstart", "own_features", "sklearn_chunking", "segment_and_tag", "noisy_brackets", "route_finding"}
-    run |= {"document_features", "beam_lesson", "recipes"}
+    run |= {"document_features", "beam_lesson", "recipes", "lemma_letters"}
     assert {path.stem for path in EXAMPLES.glob("*.py")} == run
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert all(f"{name}.py" in text for name in run)
@@ -209,3 +209,11 @@ def test_recipes(tmp_path, capsys):
     assert {label for _, label in rows} == {"B-DISH", "I-DISH", "O"}
     assert "".join(word for word, _ in rows) == "".join(text.split())
     assert "40 sentences" in capsys.readouterr().out
+
+
+def test_letters_go_where_no_script_has_been(capsys):
+    module("lemma_letters").main(size=300)
+    lines = capsys.readouterr().out.splitlines()
+    scripts, greedy, wide = (float(re.search(r"([\d.]+) % right", line)[1]) for line in lines[1:4])
+    assert scripts < greedy <= wide
+    assert wide > 90

@@ -92,6 +92,17 @@ class Explainer:
             row = self.walk.step(row, action)
         return found
 
+    def difference(self, ours: Sequence[int], theirs: Sequence[int] = (), *, top: int) -> dict[str, float]:
+        """The features that one derivation has more weight from than another one has, those that matter most."""
+        sums = [Contributions(), Contributions()]
+        for total, actions in zip(sums, (ours, theirs), strict=True):
+            row = self.walk.begin()
+            for action in actions:
+                for place, weight in self._contributions(row, [action])[action].items():
+                    total[place] = total.get(place, 0.0) + weight
+                row = self.walk.step(row, action)
+        return {reason.feature: reason.weight for reason in self._reasons(*sums, top)}
+
     def _reasons(self, ours: Contributions, theirs: Contributions, top: int) -> list[Reason]:
         """The features that prefer one action to another by most."""
         gains = {place: ours.get(place, 0.0) - theirs.get(place, 0.0) for place in [*ours, *theirs]}

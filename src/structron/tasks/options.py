@@ -306,6 +306,10 @@ class LemmatizerOptions(ScriptOptions):
     about: ClassVar[str] = "The lemma of every word."
     default_templates: ClassVar[Mapping[str, str]] = {"upos": "lemmatizer", "": "lemmatizer-words"}
 
+    letters: bool = switch(
+        "Spell the lemmas of unknown words letter by letter.", default=False, flag="--letters", section="search"
+    )
+
 
 @options()
 class PipelineOptions(Pipelines, Texts, Compact, Training, Task):

@@ -2,7 +2,7 @@
 those seen with the token or its ending (text/scripts.py, features/lexicon.py)."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,15 +14,19 @@ from structron.features.extract import TemplateExtractor
 from structron.features.lexicon import Demands, Lexicon, make_demands, normal
 from structron.features.templates import parse_templates
 from structron.fields import DEFAULT
-from structron.io.tensors import Tensors
+from structron.io.tensors import Tensors, beginning, under
 from structron.learn.choices import ChoiceLearner
+from structron.learn.loop import Schedule
 from structron.model.choices import ChoiceModel
+from structron.runtime.progress import Progress
 from structron.tasks.chain.constraints import make_dictionary, number_labels
+from structron.tasks.chain.explain import Contribution, Decision
 from structron.tasks.chain.models import Settled, read_model
 from structron.tasks.chain.predictor import LabelPredictor
 from structron.tasks.chain.templates import looks_further
 from structron.tasks.lemmas import ATOMS, KnownLemmas
 from structron.tasks.options import LemmatizerOptions, SplitterOptions
+from structron.tasks.transducer import Speller
 from structron.text.scripts import (
     WHOLE,
     apply_lemma,
@@ -36,6 +40,8 @@ from structron.text.sentences import decode_labels
 
 TAGS = {"upos", "xpos", "feats"}
 """Columns that the lemmatizer's preset looks at, those that there are."""
+CERTAIN, TRUST = 4.0, 4.0
+"""A margin from which on what is spelled is taken, and how many times that of a script such margins count."""
 BETWEEN_WORDS = "\t"
 """What stands between the words of a multiword token in the splitter's column."""
 
@@ -106,10 +112,15 @@ class ScriptLabeler(LabelPredictor):
 
     def _made(self, scripts: np.ndarray, words: np.ndarray, model: Any, prepared: Any) -> Column:
         """What scripts make of words, each pair of both looked at once."""
-        pairs, place = np.unique(words.astype(np.int64) * len(model.labels) + scripts, return_inverse=True)
-        used = zip(*(own.tolist() for own in np.divmod(pairs, len(model.labels))), strict=True)
-        made = Column.of([self._apply(model.labels[y], prepared.word_types[w]) for w, y in used])
+        labels = self._scripts_of(model, prepared)
+        pairs, place = np.unique(words.astype(np.int64) * len(labels) + scripts, return_inverse=True)
+        used = zip(*(own.tolist() for own in np.divmod(pairs, len(labels))), strict=True)
+        made = Column.of([self._apply(labels[y], prepared.word_types[w]) for w, y in used])
         return Column(made.types, made.ids[place.reshape(-1)])
+
+    def _scripts_of(self, model: Any, prepared: Any) -> list[str]:
+        """The scripts by number that were found in a search."""
+        return model.labels
 
     def _decode_labels(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:
         made = self._made(out, prepared.word_ids[bounds[0] : bounds[-1]], model, prepared)
@@ -122,6 +133,8 @@ class ScriptLabeler(LabelPredictor):
 
 class Lemmatizer(ScriptLabeler):
     """Finds the lemma of every word from its form and, if the data have them, its tags.
+
+    With `letters` those of unknown words are spelled letter by letter (transducer.py) where that is surer.
 
     Example:
         >>> from structron import Lemmatizer
@@ -163,6 +176,75 @@ class Lemmatizer(ScriptLabeler):
     def _learned_atoms(self, templates: list[Any]) -> dict[str, Any]:
         return self.known_.atoms(self._known_atoms(templates))
 
+    # -- letter by letter ----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def kernels_of(cls, options: Mapping[str, Any]) -> str:
+        return f"{cls.task} letters" if options.get("letters") else cls.task
+
+    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
+        self.speller_ = None
+        super()._learn(sentences, dev, schedule, progress, start)
+        rows = vars(self).pop("rows_", None)
+        if rows is not None and self.stopped_ != "interrupted":
+            self.speller_ = Speller.learn(rows, self.options.seed)
+
+    def _make_learner(self, prepared: Any, start: Any) -> ChoiceLearner:
+        if self.options.letters:
+            columns = self._tag_columns(prepared)
+            ids = [prepared.word_ids, *(column.ids for column in columns), prepared.label_ids]
+            self.rows_ = [
+                (form, tuple(own.types[t] for own, t in zip(columns, tags, strict=True)), self._apply(script, form))
+                for w, *tags, y in np.unique(np.stack(ids), axis=1).T.tolist()
+                for form, script in [(prepared.word_types[w], prepared.label_types[y])]
+            ]
+        return super()._make_learner(prepared, start)
+
+    def _tag_columns(self, prepared: Any) -> list[Column]:
+        """Columns of tags, the first of them UPOS where there is one."""
+        return [prepared.table.columns[name] for name in self.roles_.inputs if name in TAGS]
+
+    def _looked_up(self) -> set[str]:
+        return super()._looked_up() | (TAGS & set(self.roles_.inputs) if self.options.letters else set())
+
+    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
+        out, sure = super()._search_tokens(model, prepared, jobs, forced, margins or self.speller_ is not None)
+        if self.speller_ is None:
+            return out, sure
+        known = model.dictionary.find(prepared.word_types) >= 0
+        tokens = np.flatnonzero(~known[prepared.word_ids])
+        columns = self._tag_columns(prepared)
+        ids = np.stack([prepared.word_ids[tokens], *(column.ids[tokens] for column in columns)])
+        rows, place = np.unique(ids, axis=1, return_inverse=True)
+        place = place.reshape(-1)
+        forms = [prepared.word_types[w] for w in rows[0].tolist()]
+        tags = [tuple(own.types[t] for own, t in zip(columns, each, strict=True)) for each in rows[1:].T.tolist()]
+        spelled = self.speller_(list(zip(forms, tags, strict=True)))
+        won = np.array([margin for _, margin in spelled], np.float64)[place]
+        surer = (won > CERTAIN) | (won * TRUST > sure[tokens])
+        prepared.spelled = [WHOLE + lemma for lemma, _ in spelled]
+        out[tokens[surer]], sure[tokens[surer]] = len(model.labels) + place[surer], won[surer]
+        return out, sure
+
+    def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
+        found = super().explain(sentence, top=top)
+        if self.speller_ is None or not len(sentence):
+            return found
+        model, prepared = self.model_, self._prepare([sentence])
+        out, _ = self._search_tokens(model, prepared, 1, None, False)
+        for token in np.flatnonzero(out >= len(model.labels)).tolist():
+            form = prepared.word_types[prepared.word_ids[token]]
+            tags = tuple(own.types[own.ids[token]] for own in self._tag_columns(prepared))
+            lemmas, gains = self.speller_.explain(form, tags, top)
+            scripts = [lemma_script(form, lemma) for lemma in lemmas]
+            because = [Contribution(token, feature, weight) for feature, weight in gains.items()]
+            margin = self.speller_([(form, tags)])[0][1]
+            found[token] = Decision(form, scripts[0], scripts[1] if len(scripts) > 1 else None, margin, because)
+        return found
+
+    def _scripts_of(self, model: Any, prepared: Any) -> list[str]:
+        return [*model.labels, *getattr(prepared, "spelled", ())]
+
     def _script(self, form: str, text: str) -> str:
         return lemma_script(form, text)
 
@@ -175,12 +257,17 @@ class Lemmatizer(ScriptLabeler):
     def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         learned, tensors = super()._state(model)
         known = self.known_.tensors() if self._known_atoms(self.extractor_.templates) else {}
-        return learned, tensors | known
+        spelled = {} if self.speller_ is None else under("speller.", self.speller_.tensors())
+        return learned, tensors | known | spelled
 
     def _take_features(self, learned: dict[str, Any], tensors: Tensors) -> None:
         asked = self._known_atoms(parse_templates(self.options.templates))
         self.known_ = KnownLemmas.take(tensors) if asked else KnownLemmas([], {})
         super()._take_features(learned, tensors)
+        own = beginning("speller.", tensors)
+        for name in own:
+            del tensors[f"speller.{name}"]
+        self.speller_ = Speller.take(own) if own else None
 
 
 class Splitter(ScriptLabeler):
