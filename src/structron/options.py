@@ -588,6 +588,13 @@ class Transitions(Compact):
         section="search",
     )
     limit_relations: bool = switch("Only relations that were seen with a pair of tags.", default=True, flag=None)
+    right_to_left: bool = switch(
+        "Parse sentences from the last word to the first.",
+        default=False,
+        flag="--right-to-left",
+        fixed=True,
+        section="search",
+    )
 
 
 @options()
@@ -627,6 +634,9 @@ class Pipelines(WordClusters, Texts, Compact):
         default=False,
         flag="--fast",
         section="search",
+    )
+    best: bool = switch(
+        "Combine three parsers: more accurate, slower.", default=False, flag="--best", section="learning"
     )
 
 

@@ -15,6 +15,7 @@ from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.features.alphabets import ParserInput
 from structron.tasks.shift_reduce.parser import LEAST, LEVELS
+from structron.tasks.treebank import mirrored
 from structron.text.trees import MARK, check_tree
 from toy import tree_rows
 
@@ -67,6 +68,31 @@ def test_the_beam_of_one_call():
     assert wide.beam == 8
     with pytest.raises(StructronError, match="beam: 0;"):
         wide.predict(rows, beam=0)
+
+
+def test_from_right_to_left(tmp_path):
+    """It is the parser of sentences that are turned around, whatever is asked of it."""
+
+    def turned(sentence):
+        n = len(sentence)
+        return [(*row[:2], str(n + 1 - int(row[2]) if row[2] != "0" else 0), row[3]) for row in reversed(sentence)]
+
+    data, test = [*TRAIN[:40], *CROSSING], [[row[:2] for row in sentence] for sentence in [*DEV, *CROSSING]]
+    Parser(passes=2, right_to_left=True).fit(data, dev=DEV).save(tmp_path / "m")
+    backward, forward = (
+        structron.load(tmp_path / "m"),
+        Parser(passes=2).fit(list(map(turned, data)), dev=list(map(turned, DEV))),
+    )
+    assert backward.history_[-1]["dev"] == forward.history_[-1]["dev"]
+    trees = forward.predict([own[::-1] for own in test])
+    assert backward.predict(test) == backward.predict(test, jobs=2) == [mirrored(tree) for tree in trees]
+    best, other = backward.nbest(test[:3], 4), forward.nbest([own[::-1] for own in test[:3]], 4)
+    assert best == [[(mirrored(tree), score) for tree, score in own] for own in other]
+    assert backward.explain(test[0]) == forward.explain(test[0][::-1])
+    turned_gold = mirrored(arcs(DEV[0]))
+    trace, same = backward.trace(test[0], arcs(DEV[0])), forward.trace(test[0][::-1], turned_gold)
+    assert (trace.prediction, trace.gold, trace.steps) == (same.prediction, same.gold, same.steps)
+    assert "right-to-left" in backward.signature_
 
 
 def test_it_learns(parser):

@@ -18,6 +18,7 @@ from structron.tasks.chain.labeler import Tagger
 from structron.tasks.pipeline import parts, pipeline
 from structron.tasks.pipeline.parts import MANY_TAGS, Contents, make_parts
 from structron.tasks.scripts import Lemmatizer
+from structron.text.trees import check_tree
 from toy import fresh_docs, toy_docs
 
 TEST = toy_docs(60, 8)
@@ -54,13 +55,13 @@ def changed(count: int, **columns) -> list[Doc]:
 
 
 def test_raw_text_is_analysed(nlp):
-    assert list(nlp.model_.trained) == list(parts.PARTS)
+    assert list(nlp.model_.trained) == [name for name in parts.PARTS if not name.startswith("parser-")]
     scores = nlp.evaluate(TEST)
     assert scores.tokens > 98
     assert scores.sentences > 90
     assert min(scores.upos, scores.ufeats, scores.lemmas) > 88
     assert scores.las > 70
-    assert [record["part"] for record in nlp.history_] == list(parts.PARTS)
+    assert [record["part"] for record in nlp.history_] == nlp.names_
     assert all("dev" in done for record in nlp.history_ for done in record["passes"])
     for doc in nlp.predict([doc.text for doc in TEST]):
         assert all(doc.text[token.start : token.end] == token.form for token in doc.tokens)
@@ -117,6 +118,50 @@ def test_a_fast_parser_leaves_the_model_as_it_is(nlp, tmp_path):
     assert parser.beam == beam
     fast.set_params(fast=False).save(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_several_parsers_vote(tmp_path):
+    """The trees of a pipeline are those that its parsers elect; alone the first one is fast. All are in one file."""
+    docs = toy_docs(60, 3)
+    made = structron.Pipeline(best=True, folds=2, without=["lemmatizer", "entities"]).fit(docs)
+    made.save(tmp_path / "m")
+    best, sentences = structron.load(tmp_path / "m"), [s for doc in TEST[:8] for s in doc.sentences]
+    parsers = list(parts.VOTES)
+    assert best.names_ == ["tokenizer", "splitter", "tagger", "morphology", *parsers]
+    assert [best.part(name).task for name in parsers] == ["parser", "parser", "graph-parser"]
+    assert [getattr(best.part(name), "right_to_left", None) for name in parsers] == [False, True, None]
+    rows = [best.parts_["parser"].rows(sentence) for sentence in sentences]
+    single = {name: best.part(name).predict(rows) for name in parsers}
+    found = best.bare(TEST[:8], "tags")
+    best.annotate(found, known="tags")
+    trees = [[(word.head, word.deprel) for word in s.words] for doc in found for s in doc.sentences]
+    for tree, *own in zip(trees, *single.values(), strict=True):
+        assert check_tree([head for head, _ in tree]) is None
+        for arc, *given in zip(tree, *own, strict=True):
+            assert arc in given
+            assert arc == given[0] if given[0] in given[1:] else True
+    assert trees not in single.values()
+    best.set_params(fast=True).annotate(found, known="tags")
+    quick = [[(word.head, word.deprel) for word in s.words] for doc in found for s in doc.sentences]
+    assert quick == best.part("parser").predict(rows, beam=2)
+    assert best.trace(TEST[0].sentences[0], True, part="parser-backward").gold
+    with pytest.raises(StructronError, match="fast: not together with best"):
+        structron.Pipeline(best=True, fast=True).fit(docs)
+
+
+def test_parts_where_arcs_cross():
+    contents = replace(Contents.of(toy_docs(24, 3)), crossing=0.0)
+    assert "parser-graph" not in make_parts(contents, ())
+    assert not set(parts.VOTES) & set(make_parts(contents, ["parser"], best=True))
+    for crossing, projective in ((0.0, True), (parts.CROSSING, False)):
+        planned = make_parts(replace(contents, crossing=crossing), ["parser-backward"], best=True)
+        assert planned["parser-graph"].settings["projective"] is projective
+        assert "parser-backward" not in planned
+    docs = fresh_docs(6, 3)
+    words = next(s.words for doc in docs for s in doc.sentences if len(s.words) > 4)
+    for word, head in zip(words, [3, 4, 0, 3] + [3] * len(words), strict=False):
+        word.head = head
+    assert Contents.of(docs).crossing == pytest.approx(1 / sum(len(doc.sentences) for doc in docs))
 
 
 class Paused:

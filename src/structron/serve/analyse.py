@@ -244,7 +244,7 @@ def _rows_to_explain(model: Shelved, part: str | None, estimator: Any, words: li
 def _placed(estimator: Any, steps: list[Any]) -> Iterator[dict[str, Any]]:
     """Decisions in one form, each with the number of its word."""
     stack: list[int] = []
-    following = 0
+    following, backward = 0, getattr(estimator.options, "right_to_left", False)
     for k, step in enumerate(steps):
         found = asdict(step)
         word: int | None = k
@@ -260,6 +260,7 @@ def _placed(estimator: Any, steps: list[Any]) -> Iterator[dict[str, Any]]:
             else:
                 stack.append(following)
                 following += 1
+            word = len(steps) // 2 - word if backward and word is not None else word
         elif "head" in found:
             chosen = f"{found['relation'] or 'head'}: {found['head']}"
         else:

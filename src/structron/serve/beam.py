@@ -10,7 +10,7 @@ from structron.io.doc import Doc
 from structron.serve.analyse import analyse, check_text, columns_for
 from structron.serve.library import Library, Shelved
 from structron.tasks.pipeline.annotate import words_of
-from structron.tasks.pipeline.parts import Part, rows_of, tree_rows
+from structron.tasks.pipeline.parts import VOTES, Part, rows_of, tree_rows
 from structron.text.sentences import Document
 
 MAX_SHOWN_WORDS = 80
@@ -86,7 +86,7 @@ def _part_rows(library: Library, model: Shelved, name: str, text: str) -> tuple[
     else:
         doc = analyse(library, model, " ".join(text.split())).doc
     (sentence,) = _one(doc.sentences)
-    if name == "parser":
+    if name in VOTES:
         gold = annotated and all(word.head is not None for word in sentence.words)
         return (tree_rows(part, sentence) if gold else part.rows(sentence)), gold
     gold = annotated and all(any(getattr(word, own) != "_" for word in sentence.words) for own in part.writes)

@@ -136,6 +136,17 @@ def make_projective(sentences: Sequence[Sentence], arcs: Sequence[list[Arc]], sk
     return Projective(kept, trees, lifted, "; ".join(notes))
 
 
+def mirrored(tree: Sequence[Arc]) -> list[Arc]:
+    """The tree of a sentence that is read from its last word to its first."""
+    return [(len(tree) + 1 - head if head > 0 else head, relation) for head, relation in reversed(tree)]
+
+
+def mirrored_places(starts: np.ndarray) -> np.ndarray:
+    """For every word of some sentences the place of the word that stands as far from the other end of its sentence."""
+    lengths = np.diff(starts)
+    return np.repeat(starts[:-1] + starts[1:] - 1, lengths) - np.arange(starts[-1])
+
+
 def _without_rare_marks(trees: list[list[Arc]]) -> list[list[Arc]]:
     """Lifted words of a kind seen less than RARE times keep their plain relation: too few to learn where they belong.
 

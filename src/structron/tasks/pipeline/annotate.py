@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from structron.features.encode import Column, Numbering, TokenTable
+from structron.io.columns import EMPTY
 from structron.io.doc import Doc
-from structron.tasks.pipeline.parts import BETWEEN, Part
+from structron.search.trees.votes import combined
+from structron.tasks.pipeline.parts import BETWEEN, VOTES, Part
 from structron.tasks.scripts import BETWEEN_WORDS
+from structron.tasks.treebank import Arc
 from structron.text.analysis import Sentence, Token, Word
 from structron.text.sentences import starts_of
 
@@ -102,16 +105,19 @@ class Annotator:
         return self.trained[name].predict_column(words.table(reads, self.called[name], units), jobs)
 
     def narrowed(self, fast: bool) -> dict[str, int]:
-        """What a parser is told that is to be fast: a narrow beam, if it searches with one."""
+        """What the first parser is told that is to be fast: a narrow beam, if it searches with one."""
         parser: Any = self.trained.get("parser")
         return {"beam": min(NARROW, parser.options.search().beam or NARROW)} if fast and hasattr(parser, "beam") else {}
 
     def parse(self, words: Words, jobs: int, fast: bool) -> None:
-        """Fill heads and relations."""
-        if "parser" not in self.trained:
+        """Fill heads and relations, by the votes of all parsers, or by the first alone where it is to be fast."""
+        parsers = [name for name in VOTES if name in self.trained][: 1 if fast else None]
+        if not parsers:
             return
-        reads, parser = self.parts["parser"].reads, self.trained["parser"]
-        arcs = parser.predict_arcs(words.table(reads, reads), jobs, **self.narrowed(fast))
+        reads, narrow = self.parts[parsers[0]].reads, self.narrowed(fast)
+        table = words.table(reads, reads)
+        found = [self.trained[name].predict_arcs(table, jobs, **narrow) for name in parsers]
+        arcs = found[0] if len(found) == 1 else _elected(words.starts, found, [VOTES[name] for name in parsers])
         for word, (head, relation) in zip(words.flat, arcs, strict=True):
             word.head, word.deprel = head, relation or "_"
 
@@ -131,6 +137,14 @@ class Annotator:
 def _piece(k: int, labels: Iterable[str]) -> list[str]:
     """One of the columns that labels are made of."""
     return [label.split(BETWEEN)[k] for label in labels]
+
+
+def _elected(starts: np.ndarray, found: Sequence[list[Arc]], weights: Sequence[float]) -> list[Arc]:
+    """The arcs of all words that have most votes."""
+    heads = np.array([[head for head, _ in arcs] for arcs in found], np.int64)
+    names = Column.of(relation or EMPTY for arcs in found for _, relation in arcs)
+    chosen = combined(starts, heads, names.ids.reshape(heads.shape), np.array(weights))
+    return [(head, names.types[relation]) for head, relation in zip(*(own.tolist() for own in chosen), strict=True)]
 
 
 def _split(sentence: Sentence, labels: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """The parts of a pipeline: what each reads of a word, what it writes, and the settings that it is trained with.
 
-    tokenizer → splitter → tagger → morphology → lemmatizer → parser
+    tokenizer → splitter → tagger → morphology → lemmatizer → parser, or several that vote
                                                            └→ entities
 
 Every part is an estimator of its own. A part sees words as rows of the columns it reads; what it writes goes into the
@@ -18,8 +18,11 @@ from structron.io.doc import Doc
 from structron.tasks.scripts import BETWEEN_WORDS
 from structron.text.analysis import Sentence, Word
 from structron.text.sentences import Document
+from structron.text.trees import is_projective
 
-PARTS = ("tokenizer", "splitter", "tagger", "morphology", "lemmatizer", "parser", "entities")
+VOTES = {"parser": 1.1, "parser-backward": 0.6, "parser-graph": 1.0}
+"""Parsers, and what the vote of each counts: from left to right, from right to left, and by a search over all trees."""
+PARTS = ("tokenizer", "splitter", "tagger", "morphology", "lemmatizer", *VOTES, "entities")
 """In the order in which they work."""
 KINDS = {
     "tokenizer": ("tokenizer",),
@@ -28,11 +31,13 @@ KINDS = {
     "morphology": ("tagger",),
     "lemmatizer": ("lemmatizer",),
     "parser": ("parser", "graph-parser"),
+    "parser-backward": ("parser",),
+    "parser-graph": ("graph-parser",),
     "entities": ("entities",),
 }
 """The tasks that a part can be, the usual one first; their classes are imported when they are needed."""
 TAGS = ("upos", "xpos")
-CLUSTERED = ("tagger", "morphology", "parser", "entities")
+CLUSTERED = ("tagger", "morphology", *VOTES, "entities")
 """Parts that look at word clusters."""
 COLUMNS_OF = {"tagger": TAGS, "morphology": ("feats",), "lemmatizer": ("lemma",)}
 """What nobody writes where a part is left out."""
@@ -42,7 +47,7 @@ WRITES = {
     "tagger": {*TAGS},
     "morphology": {"xpos", "feats"},
     "lemmatizer": {"lemma"},
-    "parser": {"head", "deprel"},
+    **{name: {"head", "deprel"} for name in VOTES},
     "entities": {"entity"},
 }
 SMALL, LARGE = 20_000, 100_000
@@ -50,6 +55,8 @@ SMALL, LARGE = 20_000, 100_000
 which on it makes two runs, not four: what little data teach depends more on their order."""
 PRUNE = 0.3
 """A parser's weights of at most this size are small."""
+CROSSING = 0.1
+"""Share of sentences with crossing arcs from which on the search over all trees finds them too."""
 MANY_TAGS = 150
 """Pairs of UPOS and XPOS that one tagger learns; where there are more, XPOS is learned with the features."""
 BETWEEN = " "
@@ -131,6 +138,7 @@ class Contents:
     tags: int  # pairs of UPOS and XPOS
     spaces: bool  # whether it says where there is no space
     words: int
+    crossing: float  # the share of sentences with crossing arcs
 
     @classmethod
     def of(cls, docs: Sequence[Doc]) -> "Contents":
@@ -138,20 +146,22 @@ class Contents:
         words = [word for doc in docs for word in doc.words]
         tokens = [token for doc in docs for token in doc.tokens]
         columns = ("lemma", "upos", "xpos", "feats")
+        heads = bool(words) and all(word.head is not None for word in words)
         return cls(
             bool(tokens),
             any(len(token.words) > 1 for token in tokens),
             frozenset(name for name in columns if any(getattr(word, name) != EMPTY for word in words)),
-            bool(words) and all(word.head is not None for word in words),
+            heads,
             any(doc.entities for doc in docs),
             len({(word.upos, word.xpos) for word in words}),
             any(not token.spaces_after for token in tokens[:-1]),
             len(words),
+            _crossing([sentence for doc in docs for sentence in doc.sentences]) if heads else 0.0,
         )
 
     def has(self, name: str, part: "Part") -> bool:
         """Whether they say what a part writes."""
-        known = {"parser": self.heads, "entities": self.entities}
+        known = dict.fromkeys(VOTES, self.heads) | {"entities": self.entities}
         return known.get(name, self.filled.issuperset(part.writes) or name == "splitter")
 
     def missing(self, without: Iterable[str]) -> list[str]:
@@ -173,6 +183,12 @@ class Contents:
         return found
 
 
+def _crossing(sentences: Sequence[Sentence]) -> float:
+    """The share of sentences with crossing arcs."""
+    trees = [[word.head or 0 for word in sentence.words] for sentence in sentences]
+    return sum(not is_projective(tree) for tree in trees) / len(trees)
+
+
 def check_part(name: str, part: Part, estimator: Any) -> None:
     """Refuse a part of a file that does not read and write words as its estimator does."""
     reads, writes = {"form", "lemma", *TAGS, "feats"}, WRITES[name]
@@ -185,12 +201,16 @@ def check_part(name: str, part: Part, estimator: Any) -> None:
         raise ValueError(f"columns of the {name} do not fit")
 
 
-def make_parts(contents: Contents, without: Iterable[str], clusters: Clusters | None = None) -> dict[str, Part]:
-    """The parts that can be learned, but for some; settings are those of estimators. clusters: of words.
+def make_parts(
+    contents: Contents, without: Iterable[str], clusters: Clusters | None = None, best: bool = False
+) -> dict[str, Part]:
+    """The parts that can be learned, but for some; settings are those of estimators. clusters: of words.   best: with
+    several parsers.
 
     A part reads what parts before it write: nothing else is there when text is analysed.
     """
     without, found = set(without), {}
+    without |= {name for name in VOTES if "parser" in without or (not best and name != "parser")}
     filled = contents.filled - {name for part in without for name in COLUMNS_OF.get(part, ())}
     found["tokenizer"] = Part((), ())
     if contents.multiword:
@@ -206,12 +226,15 @@ def make_parts(contents: Contents, without: Iterable[str], clusters: Clusters | 
         found["morphology"] = Part(reads, tuple(rest), {"passes": 3, "runs": 4, "among": "seen", "given": tags[-1:]})
     known = [*tags, *rest]
     if "lemma" in filled:
-        found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 3, "runs": 4, "rare": 50})
+        found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 3, "runs": 4, "rare": 50, "letters": True})
     if contents.heads and tags:
         learning = {"passes": 6, "runs": 2 if contents.words >= LARGE else 4}
         prune = PRUNE if contents.words >= SMALL else 0.0
         reads = ("form", *known, *(["lemma"] if "lemma" in filled else []))
-        found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1], "prune": prune, **learning})
+        settings = {"pos": tags[-1], "prune": prune, **learning}
+        graph = {"task": "graph-parser", "pos": tags[-1], "projective": contents.crossing < CROSSING}
+        special = {"parser": settings, "parser-backward": {**settings, "right_to_left": True}, "parser-graph": graph}
+        found |= {name: Part(reads, ("head", "deprel"), own) for name, own in special.items()}
     if contents.entities:
         found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 6, "test_candidates": 40})
     for name in CLUSTERED if clusters is not None else ():

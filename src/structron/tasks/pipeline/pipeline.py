@@ -7,7 +7,7 @@ One file holds all parts. What training data lack is left out, and said.
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,7 +28,7 @@ from structron.show.charts import History
 from structron.tasks.options import PipelineOptions
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.checkpoint import KeptParts
-from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, check_part, make_parts, tree_rows
+from structron.tasks.pipeline.parts import KINDS, PARTS, VOTES, Contents, Part, check_part, make_parts, tree_rows
 from structron.tasks.pipeline.training import as_read, data_for, jackknifed, make_estimator, predicted
 from structron.tasks.registry import TASKS
 from structron.tasks.tokenizer import documents_in
@@ -38,11 +38,12 @@ BATCH = 100_000
 GOLD = ("", "tokens", "tags")
 READERS = ("morphology", "lemmatizer")
 """Parts that learn from gold columns and from those that others predict."""
-LATER = ("parser", "entities")
+LATER = (*VOTES, "entities")
 """Parts that learn from what others predict."""
 LEAST = {"parser": 0.7, "tagger": 0.3, "morphology": 0.3, "lemmatizer": 0.2, "tokenizer": 0.3, "entities": 0.3}
+LEAST["parser-backward"] = LEAST["parser"]
 """Weights of at most this size are left out of small files, by part."""
-SIZES = {"parser": 31}
+SIZES = {"parser": 31, "parser-backward": 31}
 """How many sizes weights have there, by part."""
 USE = ("compact", "lines")
 """Options that training does not depend on."""
@@ -72,19 +73,25 @@ class Pipeline(Estimator):
         for name in self.options.without:
             if name not in PARTS:
                 raise unknown("part", name, PARTS)
+        if self.options.fast and self.options.best:
+            raise StructronError("fast: not together with best; expected one of them")
+
+    @classmethod
+    def kernels_of(cls, options: Mapping[str, Any]) -> str:
+        return f"{cls.task} best" if options.get("best") else cls.task
 
     def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
         docs = documents_in(sentences, "training data", least=1)
         devs = None if dev is None else documents_in(dev, "dev data", least=1)
         contents, self.clusters_ = Contents.of(docs), make_clusters(self.options.clusters)
-        if not make_parts(contents, self.options.without):
+        if not self._planned(contents, self.options.without):
             raise StructronError(f"without: {', '.join(self.options.without)}; expected at least one part to train")
         self.notes_ = contents.missing(self.options.without)
         how = {name: value for name, value in self._stored().items() if name not in USE}
         how |= {"clusters": self.clusters_.about} if self.clusters_ is not None else {}
         kept = KeptParts(schedule.checkpoint, schedule.resume, how, [docs, devs or []], progress)
         self.history_, self.stopped_, self.best_pass_ = History(), "passes", 1
-        prepare("train pipeline", show=progress.show)
+        prepare(f"train {self.kernels_of(self.get_params())}", show=progress.show)
         trained: dict[str, Any] = {}
         self.parts_: dict[str, Part] = {}
         for note in self.notes_:
@@ -114,7 +121,7 @@ class Pipeline(Estimator):
         seen = dev_seen = None
         skipped: list[str] = []
         for name in PARTS:
-            planned = make_parts(contents, [*self.options.without, *skipped], self.clusters_)
+            planned = self._planned(contents, [*self.options.without, *skipped])
             part = planned.get(name)
             if part is None:
                 continue
@@ -135,7 +142,7 @@ class Pipeline(Estimator):
                     rows = data_for(name, part, data)
                     if name in READERS and seen is not None and len(part.reads) > 1:
                         rows += as_read(part, seen, docs)
-                    if name == "parser" and seen is not None:
+                    if name in VOTES and seen is not None:
                         rows += data_for(name, part, docs)
                     estimator.fit(rows, dev=judged, progress=progress, **kept.options(name))
                 except OneLabelError:
@@ -154,6 +161,10 @@ class Pipeline(Estimator):
                 return
         if not trained:
             raise OneLabelError("training data: only one label for every part; expected two or more")
+
+    def _planned(self, contents: Contents, without: Sequence[str]) -> dict[str, Part]:
+        """The parts that are to be learned."""
+        return make_parts(contents, without, self.clusters_, self.options.best)
 
     def _note(self, progress: Progress, text: str) -> None:
         """Say something of the part at work, and keep it."""
@@ -278,7 +289,7 @@ class Pipeline(Estimator):
             sentence = found[0]
         if part in ("tokenizer", "splitter", "entities"):
             raise StructronError(f"trace: the {part} does not use beam search; expected a part that does")
-        whole = tree_rows if part == "parser" else Part.gold
+        whole = tree_rows if part in VOTES else Part.gold
         rows = whole(reads, sentence) if gold is True else reads.rows(sentence)
         return estimator.trace(rows, gold, beam=beam)
 
@@ -365,7 +376,7 @@ class Pipeline(Estimator):
             estimator.warm_up()
             return estimator
 
-        largest_first = sorted(parts, key=lambda name: name != "parser")
+        largest_first = sorted(parts, key=lambda name: name not in VOTES)
         read_parts = dict(zip(largest_first, for_each(read, largest_first, cores()), strict=True))
         trained = {name: read_parts[name] for name in parts}
         for name, part in parts.items():

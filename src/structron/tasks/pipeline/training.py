@@ -21,13 +21,14 @@ from structron.io.doc import Doc
 from structron.runtime.progress import Progress
 from structron.runtime.threads import for_each
 from structron.tasks.pipeline.annotate import Annotator, words_of
-from structron.tasks.pipeline.parts import KINDS, Part, entity_rows, split_rows, tree_rows
+from structron.tasks.pipeline.parts import KINDS, VOTES, Part, entity_rows, split_rows, tree_rows
 from structron.tasks.registry import TASKS
 from structron.text.analysis import Sentence
 
 TAGGING = ("tagger", "morphology", "lemmatizer")
 """Parts whose columns others read."""
-QUICK = {"runs": 1}
+QUICK: dict[str, dict[str, Any]] = {name: {"runs": 1} for name in TAGGING}
+QUICK["lemmatizer"]["letters"] = False
 """Settings of the parts that annotate a fold."""
 
 
@@ -43,7 +44,7 @@ def _made(name: str, part: Part, settings: dict[str, Any]) -> Any:
     kind = TASKS[settings.pop("task", KINDS[name][0])]
     if name == "tokenizer":
         return kind(**settings)
-    if name == "parser":
+    if name in VOTES:
         return kind(columns=[*part.reads, *part.writes], **settings)
     if name == "morphology":
         lines = template_lines("morphology", clusters="clusters" in settings)
@@ -74,7 +75,7 @@ def data_for(name: str, part: Part, docs: Sequence[Doc]) -> list[Any]:
     rows: Callable[[Sentence], Any] = part.gold
     if name == "splitter":
         rows = lambda sentence: split_rows(sentence, True)  # noqa: E731
-    elif name == "parser":
+    elif name in VOTES:
         rows = lambda sentence: tree_rows(part, sentence)  # noqa: E731
     return [rows(sentence) for doc in docs for sentence in doc.sentences]
 
@@ -113,7 +114,7 @@ def jackknifed(
         rest = [Doc("", [sentence for k, piece in enumerate(gold) if k != held for sentence in piece])]
         trained = {}
         for name in names:
-            estimator = make_estimator(name, parts[name], seed, 1, **QUICK)
+            estimator = make_estimator(name, parts[name], seed, 1, **QUICK[name])
             with suppress(OneLabelError):
                 trained[name] = estimator.fit(data_for(name, parts[name], rest))
         Annotator(parts, trained).tag(words_of(pieces[held]), 1)

@@ -30,7 +30,7 @@ from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import Search
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
-from structron.search.beam.frontier import TAIL
+from structron.search.beam.frontier import TAIL, Inputs
 from structron.search.beam.problem import SearchProblem, Walk
 from structron.tasks.chain.encoder import columns_of
 from structron.tasks.options import ParserOptions
@@ -39,7 +39,7 @@ from structron.tasks.shift_reduce.building import follow, trees_of
 from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations
 from structron.tasks.shift_reduce.templates import ParserTemplates
 from structron.tasks.tree_parser import TreeParser
-from structron.tasks.treebank import Arc, Treebank
+from structron.tasks.treebank import Arc, Treebank, mirrored, mirrored_places
 
 LEAST, LEVELS = 0.8, 31
 """Weights of at most this size are left out of small files; the others have one of so many sizes."""
@@ -79,6 +79,9 @@ class Parser(TreeParser):
     def _learner(self, sentences: Sentences, start: BeamModel | None) -> BeamTraining:
         """Settle relations, alphabets and the problem, and turn trees into the actions that build them."""
         data = self._treebank(sentences, start)
+        if self.options.right_to_left:
+            trees = [mirrored(tree) for tree in data.trees]
+            data = dataclasses.replace(data, sentences=[own[::-1] for own in data.sentences], trees=trees)
         bank = Treebank.of(data.trees, self.labelled_, [] if start is None else self.relations_)
         self._settle_relations(bank.names)
         if start is None:
@@ -174,13 +177,25 @@ class Parser(TreeParser):
     def _parse(
         self, model: BeamModel, x: np.ndarray, starts: np.ndarray, jobs: int, search: Search | None = None
     ) -> list[list[Arc]]:
-        search, inputs = search or self.options.search(), make_inputs(self.problem_, x, starts)
+        search, inputs = search or self.options.search(), self._inputs(x, starts)
         actions = model.decode_actions(inputs, search.beam, search.merge, jobs=jobs, slack=search.slack)
         return self._built(starts, actions)
+
+    def _inputs(self, x: np.ndarray, starts: np.ndarray) -> Inputs:
+        """Encoded sentences as the engine reads them, one way or the other."""
+        return make_inputs(self.problem_, x[mirrored_places(starts)] if self.options.right_to_left else x, starts)
+
+    def _as_read(self, words: list[str]) -> list[str]:
+        """The words of a sentence in the order in which they are read."""
+        return words[::-1] if self.options.right_to_left else words
 
     def _built(self, starts: np.ndarray, actions: np.ndarray) -> list[list[Arc]]:
         """The trees that actions build, those of one sentence after those of the other."""
         heads, relations = trees_of(starts, actions, len(self.relations_))
+        if self.options.right_to_left:
+            places, lengths = mirrored_places(starts), np.repeat(np.diff(starts), np.diff(starts))
+            heads = np.where(heads > 0, lengths + 1 - heads, heads)[places]
+            relations = relations[places]
         names = np.array([*self.relations_, self.root_], dtype=object)
         return self._trees(starts, heads, names[relations])
 
@@ -188,7 +203,7 @@ class Parser(TreeParser):
         self, model: BeamModel, x: np.ndarray, starts: np.ndarray, n: int, jobs: int
     ) -> list[list[tuple[list[Arc], float]]]:
         """Each tree once: its arcs may be built in several orders, which score differently."""
-        search, inputs = self.options.search(), make_inputs(self.problem_, x, starts)
+        search, inputs = self.options.search(), self._inputs(x, starts)
         many = n if n == 1 else ORDERS * n
         best = model.candidates(inputs, many, search.beam, search.merge, jobs=jobs, slack=search.slack)
         found = []
@@ -235,9 +250,9 @@ class Parser(TreeParser):
         if not len(sentence):
             return []
         _, x, starts = self._encode([sentence])
-        inputs = make_inputs(self.problem_, x, starts)
+        inputs = self._inputs(x, starts)
         (actions,), _ = model.decode(inputs, search.beam, search.merge, slack=search.slack)
-        words = self.input_.columns_of([sentence])[self.roles_.word]
+        words = self._as_read(self.input_.columns_of([sentence])[self.roles_.word])
 
         def state(walk: Walk, row: int) -> str:
             """The words on the stack, the top last, and the first of the buffer."""
@@ -254,16 +269,17 @@ class Parser(TreeParser):
         if not len(sentence):
             raise StructronError("trace: no words; expected a sentence")
         ready = self._encode([sentence])
-        words = self.input_.columns_of([sentence])[self.roles_.word]
+        words = self._as_read(self.input_.columns_of([sentence])[self.roles_.word])
         own = (self.task, words, self.options.search())
-        prediction = self._decode(self.model_, ready, 1)[0]
+        prediction, backward = self._decode(self.model_, ready, 1)[0], self.options.right_to_left
+        prediction = mirrored(prediction) if backward else prediction
         if gold is None:
-            look = (self.model_, make_inputs(self.problem_, *ready[1:]), NO_ANCHORS)
+            look = (self.model_, self._inputs(*ready[1:]), NO_ANCHORS)
             return Scene(*own, self._shown(words), look=look, prediction=prediction)
         rows = self._annotated(sentence, gold)
         self.input_, self.notes_, model = copy.copy(self.input_), [], self.model_
         learner = self._learner([rows], model)
-        composition, spell = self.problem_.composition, self.input_.spell
+        composition, spell, (tree,) = self.problem_.composition, self.input_.spell, self.arcs([rows])
         names = spell(composition.atoms, self.relations_)
         return Scene(
             *own,
@@ -272,7 +288,7 @@ class Parser(TreeParser):
             None,
             lambda key: composition.describe(key, names),
             self.problem_.actions,
-            self.arcs([rows])[0],
+            mirrored(tree) if backward else tree,
             prediction,
         )
 
@@ -292,7 +308,7 @@ class Parser(TreeParser):
         search = self.options.search()
         found = {
             "update": search.rule,
-            "search": search,
+            "search": f"{search}-right-to-left" if self.options.right_to_left else search,
             "cutoff": self.options.cutoff,
             "features": len(self.model_.keys),
         }
