@@ -33,6 +33,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "entities beam": BEAM,
     "graph-parser first-order": {"order": 1},
     "pipeline best": {"best": True},
+    "lemmatizer letters": {"letters": True},
 }
 """What tasks need other kernels for (`Estimator.kernels_of`)."""
 ROWS = {"chunker": ("word", "pos", "chunk"), "segments": ("word", "pos", "chunk"), "joint": ("word", "pos", "chunk")}

@@ -101,7 +101,7 @@ class Explainer:
                 for place, weight in self._contributions(row, [action])[action].items():
                     total[place] = total.get(place, 0.0) + weight
                 row = self.walk.step(row, action)
-        return {reason.feature: reason.weight for reason in self._reasons(*sums, top)}
+        return {reason.feature: reason.weight for reason in self._reasons(sums[0], sums[1], top)}
 
     def _reasons(self, ours: Contributions, theirs: Contributions, top: int) -> list[Reason]:
         """The features that prefer one action to another by most."""

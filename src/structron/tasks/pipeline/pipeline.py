@@ -357,7 +357,8 @@ class Pipeline(Estimator):
     def _needs(cls, header: dict[str, Any]) -> list[str]:
         """What all parts need, so that it is compiled at a time."""
         parts = [part["model"] for part in header["learned"]["parts"].values()]
-        return super()._needs(header) + [need for own in parts for need in TASKS[own["task"]]._needs(own)]
+        own = super()._needs(header) if header["options"].get("best") else []
+        return own + [need for part in parts for need in TASKS[part["task"]]._needs(part)]
 
     def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         parts, kinds = {}, {}
