@@ -317,6 +317,11 @@ def make_letters(letters: Sequence[str], put: Iterable[tuple[str, str]], add: It
     return Letters(number, puts, adds, may_put, may_add)
 
 
+def most_steps(letters: int) -> int:
+    """Actions for so many letters, the end among them."""
+    return (MOST_ADDED + 1) * letters
+
+
 def make_problem(
     letters: Letters, tags: int, first_tags: int, known: np.ndarray, with_tag: np.ndarray
 ) -> SearchProblem:
@@ -349,7 +354,7 @@ def make_problem(
         templates=TEMPLATES,
         always=["place", "made"],
         table=np.concatenate([np.array(head), *may, np.array(written), known, with_tag]).astype(np.int64),
-        max_steps=lambda n: (MOST_ADDED + 1) * n + 1,
+        max_steps=most_steps,
     )
 
 
