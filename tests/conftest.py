@@ -68,10 +68,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return Groups(config, log)
 
 
-def pytest_collection_finish() -> None:
-    """What is imported by now lives to the end: the collector need not go through it again and again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported meanwhile lives to the end: the collector need not go through it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

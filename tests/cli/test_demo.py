@@ -13,7 +13,7 @@ from structron.tasks.registry import TASKS, TRAINABLE
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "SPLITS", {"train": (0, 90), "dev": (90, 120), "test": (120, 160)})
+    monkeypatch.setattr(demo, "SPLITS", {"train": (0, 50), "dev": (50, 70), "test": (70, 100)})
 
 
 def test_every_task_has_a_demonstration():

@@ -200,7 +200,7 @@ def test_lessons_survive_the_wire(count, whole):
 ANY = st.floats(width=32, allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, -0.0, 127.0, -128.0, 32768.0])
 
 
-@given(st.lists(ANY), st.lists(ANY))
+@given(st.lists(ANY, max_size=12), st.lists(ANY, max_size=12))
 def test_every_bit_of_a_number_survives(changes, sums):
     count = min(len(changes), len(sums))
     change, u = np.array(changes[:count], np.float32), np.array(sums[:count], np.float64)
