@@ -73,7 +73,13 @@ def test_shares_are_added_to_weights_but_not_to_sums(changes, others):
 @given(steps, steps)
 def test_the_mean_of_several(changes, others):
     (store, _, mean), (other, _, mean_too) = make(changes), make(others)
-    key, w = mean_cells([(store, max(len(changes), 1)), (other, max(len(others), 1))])
+    both = [(store, max(len(changes), 1)), (other, max(len(others), 1))]
+    key, w = mean_cells(both)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("structron.weights.cells.RANGE", 2)
+        patch.setattr("structron.weights.cells.SAMPLE", 3)
+        pieces = mean_cells(both)
+    assert [own.tobytes() for own in pieces] == [key.tobytes(), w.tobytes()]
     assert (np.diff(key.astype(np.int64)) > 0).all()
     assert w.dtype == np.float32
     expected = {k: (mean.get(k, 0) + mean_too.get(k, 0)) / 2 for k in mean.keys() | mean_too.keys()}

@@ -342,6 +342,32 @@ def test_a_lean_store_is_the_mean_of_one(anchored, time, weights, least):
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("anchored", [NO_KEYS, ANCHORED], ids=["keys", "numbers"])
+@given(st.lists(rows_of, min_size=2, max_size=3), st.sampled_from([0.0, 2.0]))
+@example([FULL, FULL, {1: {0: 2}}], 0.0)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_lean_mean_of_several_stores(anchored, parts, least):
+    """Block by block, to the bit, as of all their rows at once."""
+    stores = [stored(weights, anchored) for weights in parts]
+    for k, store in enumerate(stores):
+        store.sparse.u[:], store.sparse.dense_u[:, :COLUMNS] = np.arange(len(store.sparse.u)) * k, 1.5
+    keys, rows = mean_rows([store.present(4 + k, 0.5) for k, store in enumerate(stores)], anchored, least)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("structron.weights.store.LOOK", 2)
+        patch.setattr("structron.weights.store.RANGE", 2)
+        found = stores[0].lean(4, 0.5, least, *((store, 4 + k, 0.5) for k, store in enumerate(stores) if k))
+    expected = {"keys": keys} | cell_tensors(*rows, len(keys), COLUMNS)
+    made = {"keys": found[0]} | found[1]
+    assert {name: array.tolist() for name, array in made.items()} == {
+        name: array.tolist() for name, array in expected.items()
+    }
+    assert {name: array.dtype for name, array in made.items()} == {
+        name: array.dtype for name, array in expected.items()
+    }
+    assert found[2] == np.isin(keys, anchored).sum()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("anchored", [NO_KEYS, ANCHORED], ids=["keys", "numbers"])
 @pytest.mark.parametrize("time", [0, 4])
 @given(rows_of, st.sampled_from([0.0, 2.0]))
 @example(FULL, 0.0)

@@ -35,7 +35,7 @@ from structron.update.delta import APPLY, FITS, MEASURE, UPDATING, make_delta
 from structron.update.mixed import NO_WEIGHING, Weighing, call_family, collect_weighted, make_weighing
 from structron.update.partial import KNOWN, learn_partial
 from structron.update.violation import RULES, rule_of
-from structron.weights.store import SparseStore, mean_rows
+from structron.weights.store import SparseStore
 
 CALL_TOKENS = 20_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
@@ -344,11 +344,7 @@ class BeamTraining(Paced):
 
     @staticmethod
     def assemble(members: Sequence["BeamTraining"]) -> BeamModel:
-        first = members[0]
-        if len(members) == 1:
-            keys, rows, count = first.store.lean(*first._mean(), first.prune)
-        else:
-            anchored = first.store.table[:, 0]
-            keys, rows = mean_rows([member.rows() for member in members], anchored, first.prune)
-            count = int(np.isin(keys, anchored).sum())
+        first, *others = members
+        more = [(member.store, *member._mean()) for member in others]
+        keys, rows, count = first.store.lean(*first._mean(), first.prune, *more)
         return BeamModel(first.problem, keys[count:], rows, keys[:count])

@@ -40,8 +40,8 @@ from structron.text.sentences import decode_labels
 
 TAGS = {"upos", "xpos", "feats"}
 """Columns that the lemmatizer's preset looks at, those that there are."""
-CERTAIN, TRUST = 4.0, 4.0
-"""A margin from which on what is spelled is taken, and how many times that of a script such margins count."""
+TRUST = 2.0
+"""How many times a script's margin that of spelling counts."""
 BETWEEN_WORDS = "\t"
 """What stands between the words of a multiword token in the splitter's column."""
 
@@ -221,7 +221,7 @@ class Lemmatizer(ScriptLabeler):
         tags = [tuple(own.types[t] for own, t in zip(columns, each, strict=True)) for each in rows[1:].T.tolist()]
         spelled = self.speller_(list(zip(forms, tags, strict=True)))
         won = np.array([margin for _, margin in spelled], np.float64)[place]
-        surer = (won > CERTAIN) | (won * TRUST > sure[tokens])
+        surer = (won * TRUST > sure[tokens]) | np.isinf(sure[tokens])  # inf: there was no other script
         prepared.spelled = [WHOLE + lemma for lemma, _ in spelled]
         out[tokens[surer]], sure[tokens[surer]] = len(model.labels) + place[surer], won[surer]
         return out, sure

@@ -6,6 +6,7 @@ one place in memory, whatever the number of labels that are asked for.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from structron.weights.mixing import Changes, Share, mix_at
 
 NONE = np.uint64(0)
 FIRST = 1 << 16
+RANGE, SAMPLE = 1 << 20, 64
+"""Cells of which a mean is made at a time; of how many keys one is looked at to find such ranges."""
 
 
 @by_reference
@@ -186,9 +189,22 @@ class CellStore:
 
 
 def mean_cells(stores: Sequence[tuple[CellStore, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted keys and weights: the mean of several stores, each with its time, without what is zero."""
+    """Sorted keys and weights: the mean of several stores, each with its time, without what is zero. Keys are gone
+    through in ranges: sorting all of them at once took more memory than learning."""
     found = [store.present(time) for store, time in stores]
-    key, w = _united(found, [1 / len(found)] * len(found))
+    ranges = 1 + sum(len(key) for key, _ in found) // RANGE
+    some = np.sort(np.concatenate([key[::SAMPLE] for key, _ in found]))
+    bounds = [NONE, *some[len(some) * np.arange(1, ranges) // ranges], ~NONE]
+    made = [_mean_in(found, lo, hi) for lo, hi in pairwise(bounds)]
+    key, w = (np.concatenate(own) for own in zip(*made, strict=True))
+    return key, w
+
+
+def _mean_in(found: Sequence[tuple[np.ndarray, np.ndarray]], lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]:
+    """Those of the keys lo … hi-1."""
+    places = [np.flatnonzero((key >= lo) & (key < hi)) for key, _ in found]
+    own = [(key[place], w[place]) for place, (key, w) in zip(places, found, strict=True)]
+    key, w = _united(own, [1 / len(found)] * len(found))
     kept = w.astype(np.float32) != 0
     return key[kept], w[kept].astype(np.float32)
 

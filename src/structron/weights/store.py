@@ -115,26 +115,32 @@ class SparseStore:
         column, weight = (np.concatenate([getattr(rows, name) for _, rows in some]) for name in ("column", "weight"))
         return both[:, 0].copy(), Row(place, column, weight)
 
-    def lean(self, time: int, scale: float, least: float) -> tuple[np.ndarray, Tensors, int]:
+    def lean(
+        self, time: int, scale: float, least: float, *others: tuple["SparseStore", int, float]
+    ) -> tuple[np.ndarray, Tensors, int]:
         """What `mean_rows` makes of `present`, as a file holds it, and how many keys are those of numbered features; in
-        blocks from the start, since all of it at once would take more memory than learning."""
-        cells, dense = int(self.sparse.used[CELLS]), int(self.sparse.used[DENSE_ROWS])
+        blocks from the start, since all of it at once would take more memory than learning.
+
+        others: stores of the same features, each with its time and scale, which are part of the mean.
+        """
+        members = [(self, time, scale), *others]
         empty = {"keys": NO_KEYS} | cell_tensors(*NO_WEIGHTS, 0, self.columns)
-        rows, weights = len(self.table) + int(self.sparse.used[KEYS]), cells + dense * self.columns
+        rows = len(self.table) + sum(int(store.sparse.used[KEYS]) for store, _, _ in members)
+        weights = sum(
+            int(store.sparse.used[CELLS]) + int(store.sparse.used[DENSE_ROWS]) * self.columns for store, _, _ in members
+        )
         pile = AppendBuffer({name: (array.dtype, rows if name in BY_ROW else weights) for name, array in empty.items()})
         numbered = 0
-        for table in (self.table, self.sparse.table):
+        for tables in ([store.table for store, _, _ in members], [store.sparse.table for store, _, _ in members]):
             numbered = pile.height("keys")
-            for order in by_key(table[:, 0]):
-                own = table[order]
-                place, column, weight = cells_of(self.sparse, own[:, 1], time, scale)
-                kept = np.flatnonzero(np.abs(weight) > least)
-                kept = kept[np.argsort(place[kept] * self.columns + column[kept])]
-                used, place = np.unique(place[kept], return_inverse=True)
-                pile.put(cell_tensors(place, column[kept], weight[kept], len(used), self.columns))
-                pile.put({"keys": own[used, 0]})
-        found = pile.arrays()
-        return found.pop("keys"), found, numbered
+            for orders in by_key([table[:, 0] for table in tables]):
+                own = [table[order] for table, order in zip(tables, orders, strict=True)]
+                found = [cells_of(m[0].sparse, rows[:, 1], m[1], m[2]) for m, rows in zip(members, own, strict=True)]
+                keys, mean = _mean_of(list(zip((rows[:, 0] for rows in own), found, strict=True)), self.columns, least)
+                pile.put(cell_tensors(*mean, len(keys), self.columns))
+                pile.put({"keys": keys})
+        arrays = pile.arrays()
+        return arrays.pop("keys"), arrays, numbered
 
     def fold(self, scale: float, total: float) -> None:
         """v ← scale·v, u ← u - total·v: what is present stays the same, counted from a sum of 0 (update/alma.py)."""
@@ -276,22 +282,43 @@ class AppendBuffer:
         return self._arrays
 
 
-def by_key(keys: np.ndarray) -> Iterator[np.ndarray]:
-    """Where the keys of a table stand that are not 0, in their order, at most LOOK at a time.
+def by_key(tables: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
+    """Where the keys of some tables stand that are not 0, in their order: block by block, the same keys of each table,
+    about LOOK of all.
 
     The bounds between blocks are guessed from a few keys, so that never all of them are sorted at once.
     """
-    some = keys[:: max(1, len(keys) // SAMPLE)]
+    every = sum(map(len, tables))
+    some = np.concatenate([keys[:: max(1, len(keys) // SAMPLE)] for keys in tables])
     some = np.sort(some[some > 0])
-    ranges = 1 + len(keys) // (RANGE * LOOK) if len(some) else 1
+    ranges = 1 + every // (RANGE * LOOK) if len(some) else 1
     bounds = np.unique([np.uint64(1), *some[len(some) * np.arange(1, ranges) // ranges]])
     for k, lo in enumerate(bounds):
-        own = keys >= lo
-        if k + 1 < len(bounds):
-            own &= keys < bounds[k + 1]
-        order = np.flatnonzero(own)
-        order = order[np.argsort(keys[order])]
-        yield from (order[first : first + LOOK] for first in range(0, len(order), LOOK))
+        orders, sorted_keys = [], []
+        for keys in tables:
+            own = keys >= lo
+            if k + 1 < len(bounds):
+                own &= keys < bounds[k + 1]
+            order = np.flatnonzero(own)
+            orders.append(order[np.argsort(keys[order])])
+            sorted_keys.append(keys[orders[-1]])
+        cuts = np.sort(np.concatenate(sorted_keys))[LOOK::LOOK]
+        ends = [[0, *np.searchsorted(own, cuts).tolist(), len(own)] for own in sorted_keys]
+        for j in range(len(cuts) + 1):
+            yield [order[own[j] : own[j + 1]] for order, own in zip(orders, ends, strict=True)]
+
+
+def _mean_of(parts: Sequence[tuple[np.ndarray, Row]], columns: int, least: float) -> tuple[np.ndarray, Row]:
+    """The mean of sets of rows by sorted keys, without weights of at most `least`, and without empty rows."""
+    keys = parts[0][0] if len(parts) == 1 else np.unique(np.concatenate([keys for keys, _ in parts]))
+    cells = [np.searchsorted(keys, own)[rows.place] * columns + rows.column for own, rows in parts]
+    weight = np.concatenate([rows.weight for _, rows in parts]).astype(np.float64)
+    found, inverse = np.unique(np.concatenate(cells), return_inverse=True)
+    mean = (np.bincount(inverse, weight, minlength=len(found)) / len(parts)).astype(np.float32)
+    kept = np.abs(mean) > least
+    place, column = np.divmod(found[kept], columns)
+    used, place = np.unique(place, return_inverse=True)
+    return keys[used], Row(place, column.astype(np.int32), mean[kept])
 
 
 def _means(
