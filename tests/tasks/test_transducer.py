@@ -70,8 +70,29 @@ def test_what_training_shows_is_legal_and_spells_the_lemma(pairs):
         added = max(map(len, "".join("a" if kind == "add" else " " for kind, _ in own).split()), default=0)
         assert (actions is None) == (added > transducer.MOST_ADDED or not any(kind != "delete" for kind, _ in own[:-1]))
         if actions is not None:
-            Walk(speller.problem, speller.encode(form, ("N",)), 0).run(actions)
+            Walk(speller.problem, speller.encode([(form, ("N",))])[0], 0).run(actions)
             assert letters.written(form, actions) == lemma
+
+
+@given(st.lists(st.text("abÉc\u0130z", max_size=12), max_size=4))
+def test_letters_as_numbers(forms):
+    """As one would write them down, form by form."""
+    letters = make_letters(list("abcé"), [], [])
+    speller = Speller(letters, [("N", "x"), ()], np.empty(0, np.int64), np.empty(0, np.int64))
+    rows = [(form, (("N", "x"), ("V",), ())[k % 3]) for k, form in enumerate(forms)]
+    x, starts = speller.encode(rows, range(len(rows)))
+    assert starts.tolist() == [0, *np.cumsum([len(form) + 1 for form in forms]).tolist()]
+    for k, (form, tags) in enumerate(rows):
+        own, small = x[starts[k] : starts[k + 1]], letters.of(letter.lower()[0] for letter in form)
+        assert own[:, transducer.LETTER].tolist() == [*letters.of(form), transducer.STOP]
+        assert own[:, transducer.SMALL].tolist() == [*small, transducer.STOP]
+        long = [0] * (len(form) - transducer.LONGEST_REST)
+        assert own[:, transducer.REST].tolist() == long + [
+            1 + spelled(small[i:]) for i in range(len(long), len(form) + 1)
+        ]
+        assert (own[:, transducer.TAG] == {("N", "x"): 1, (): 2}.get(tags, 0)).all()
+        assert (own[:, transducer.POS] == (tags[:1] == ("N",))).all()
+        assert (own[:, transducer.OWN] == k).all()
 
 
 def test_actions_by_hand():
@@ -79,7 +100,7 @@ def test_actions_by_hand():
     assert letters.actions == ["copy", "lower", "delete", "end", "put p", "add k"]
     known = np.array([spelled(letters.of("kap"))])
     speller = Speller(letters, [("N", "Acc")], known, np.empty(0, np.int64))
-    walk = Walk(speller.problem, speller.encode("Kabı", ("N", "Acc")), 0)
+    walk = Walk(speller.problem, speller.encode([("Kabı", ("N", "Acc"))])[0], 0)
     row = walk.begin()
     assert walk.legal(row) == [0, 2, 1]  # K: copy, delete, lower
     row = walk.step(row, 1)

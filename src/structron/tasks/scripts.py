@@ -40,7 +40,7 @@ from structron.text.sentences import decode_labels
 
 TAGS = {"upos", "xpos", "feats"}
 """Columns that the lemmatizer's preset looks at, those that there are."""
-TRUST = 2.0
+TRUST = 1.0
 """How many times a script's margin that of spelling counts."""
 BETWEEN_WORDS = "\t"
 """What stands between the words of a multiword token in the splitter's column."""

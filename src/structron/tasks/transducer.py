@@ -27,7 +27,6 @@ from structron.io.tensors import Tensor, Tensors, check, pack_json, taken, texts
 from structron.model.beam import BeamModel
 from structron.model.explain import Explainer
 from structron.search.beam.engine import make_inputs
-from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem
 from structron.tasks.own.beam import BeamLearner
 
@@ -45,7 +44,7 @@ LEMMAS = {name: Tensor("uint32", name, below=PRIME, ascending=True) for name in 
 """Arrays of lemmas as numbers in a file."""
 KINDS = ["copy", "lower", "delete", "end", "put", "add", "start"]
 """The names of kinds of actions."""
-UNKNOWN = "\ufffd"
+UNKNOWN, END_MARK = "\ufffd", "\n"
 """How a file has a letter that is not one of its own."""
 FIRST_TAG = 100_000
 NO_LEMMA = -1
@@ -54,7 +53,8 @@ LONGEST_REST = 8
 EVIDENCE = 2
 """Words in which a letter must have been written in the place of another."""
 AROUND = 3
-BEAM, PASSES = 4, 6
+BEAM, NARROW, PASSES = 4, 2, 6
+"""The beams of learning and of predictions."""
 TEMPLATES = (
     *("c0|c1|c2|c3", "c-1|c0|c1|c2", "c-2|c-1|c0|c1", "c-3|c-2|c-1|c0", "c-1|c0|c1", "c0|c1"),
     *("kind|c0|c1", "kind|c-1|c0|c1", "o1|c0", "o1|o2|c0", "o1|o2|o3|c0", "o1|kind|c0|c1", "o1|o2|kind|tag"),
@@ -387,43 +387,51 @@ class Speller:
         made = cls(letters, sorted({tags for _, tags, _ in rows}), np.unique([*number.values()]), np.empty(0, np.int64))
         pairs = {with_first(number[lemma], made.pos[tags[0]]) for _, tags, lemma in rows if tags}
         made = cls(letters, made.tags, made.known, np.array(sorted(pairs), np.int64))
+        own = [number[lemma] if len(forms[lemma]) == 1 else NO_LEMMA for _, _, lemma in rows]
+        x, starts = made.encode([(form, tags) for form, tags, _ in rows], own)
         examples = [
-            (made.encode(form, tags, number[lemma] if len(forms[lemma]) == 1 else NO_LEMMA), actions)
-            for (form, tags, lemma), own in zip(rows, steps, strict=True)
-            if (actions := letters.derivation(form, own)) is not None
+            (x[starts[k] : starts[k + 1]], actions)
+            for k, (form, _, _) in enumerate(rows)
+            if (actions := letters.derivation(form, steps[k])) is not None
         ]
         learner = BeamLearner(made.problem, beam=BEAM, update="max-violation", merge=False, passes=PASSES, seed=seed)
         made.model = learner.fit(examples).model_
         return made
 
-    def encode(self, form: str, tags: tuple[str, ...], own: int = NO_LEMMA) -> np.ndarray:
-        """A form as the search reads it."""
-        n, small = len(form), [(letter.lower() or letter)[0] for letter in form]
-        x = np.zeros((n + 1, COLUMNS), np.int64)
-        x[:n, LETTER], x[:n, SMALL] = self.letters.of(form), self.letters.of(small)
-        x[n, : SMALL + 1] = STOP
-        for i in range(max(0, n - LONGEST_REST), n + 1):
-            x[i, REST] = 1 + spelled(x[i:n, SMALL].tolist())
-        x[:, TAG], x[:, POS], x[:, OWN] = self.tag.get(tags, 0), self.pos.get(tags[0], 0) if tags else 0, own
-        return x
+    def encode(self, rows: Sequence[Row], own: Sequence[int] | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """(x, starts): forms as the search reads them. own: for each a lemma that is not to be known."""
+        ends = np.cumsum([len(form) + 1 for form, _ in rows], dtype=np.int64)
+        starts = np.concatenate([[0], ends]).astype(np.int64)
+        x = np.zeros((int(starts[-1]), COLUMNS), np.int64)
+        text = "".join(form + END_MARK for form, _ in rows)
+        small = "".join((letter.lower() or letter)[0] for letter in text)
+        x[:, LETTER], x[:, SMALL] = self.letters.of(text), self.letters.of(small)
+        x[ends - 1, : SMALL + 1] = STOP
+        rest, power, at, begins = np.zeros(len(rows), np.int64), 1, ends - 1, starts[:-1]
+        x[at, REST] = 1
+        for _ in range(LONGEST_REST):
+            at, begins, rest = (some[at > begins] for some in (at, begins, rest))
+            at = at - 1
+            rest, power = (x[at, SMALL] * power + rest) % PRIME, power * BASE % PRIME
+            x[at, REST] = 1 + rest
+        lengths = np.diff(starts)
+        x[:, TAG] = np.repeat([self.tag.get(tags, 0) for _, tags in rows], lengths)
+        x[:, POS] = np.repeat([self.pos.get(tags[0], 0) if tags else 0 for _, tags in rows], lengths)
+        x[:, OWN] = np.repeat([NO_LEMMA] * len(rows) if own is None else own, lengths)
+        return x, starts
 
     def __call__(self, rows: Sequence[Row]) -> list[tuple[str, float]]:
         """For every form its lemma, and by how much that beats the second best; forms are not empty."""
-        best = self.model.nbest(self._inputs(rows), 2, BEAM, False)
+        best = self.model.nbest(make_inputs(self.problem, *self.encode(rows)), 2, NARROW, False)
         return [
             (self.letters.written(form, own[0][0]), own[0][1] - own[1][1] if len(own) > 1 else float("inf"))
             for (form, _), own in zip(rows, best, strict=True)
         ]
 
-    def _inputs(self, rows: Sequence[Row]) -> Inputs:
-        xs = [self.encode(*row) for row in rows]
-        starts = np.cumsum([0, *map(len, xs)]).astype(np.int64)
-        return make_inputs(self.problem, np.concatenate([np.zeros((0, COLUMNS), np.int64), *xs]), starts)
-
     def explain(self, form: str, tags: tuple[str, ...], top: int) -> tuple[list[str], dict[str, float]]:
         """The lemma and, if there is one, the second best; and the features that made the difference."""
-        inputs, composition = self._inputs([(form, tags)]), self.problem.composition
-        (best,) = self.model.nbest(inputs, 2, BEAM, False)
+        inputs, composition = make_inputs(self.problem, *self.encode([(form, tags)])), self.problem.composition
+        (best,) = self.model.nbest(inputs, 2, NARROW, False)
         names = self.letters.names
         spell = {atom: names for atom in composition.atoms if atom[:1] in "co" and atom[1:].lstrip("-").isdigit()}
         spell |= {"tag": ["", *map(" ".join, self.tags)], "pos": ["", *self.first_tags], "kind": KINDS}
