@@ -16,7 +16,6 @@ TINY = Scale(
     second_passes=5,
     n_large=60,
     part=4,
-    few=(10,),
-    long=(2, 3),
+    long=3,
     walk=False,
 )

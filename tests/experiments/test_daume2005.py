@@ -9,7 +9,18 @@ from scales_daume2005 import TINY
 from structron.data.toy_english import toy_english
 from structron.experiments.daume2005 import EXPERIMENT, FULL, sweeps, tasks, theorem
 from structron.experiments.daume2005.claims import claims, compared, is_usual
-from structron.experiments.daume2005.outcome import TRAIN, beams_of, grid_of, of, paired, scores_table, sweep_of
+from structron.experiments.daume2005.outcome import (
+    TRAIN,
+    beams_of,
+    goals_table,
+    grid_of,
+    of,
+    paired,
+    part_table,
+    scores_table,
+    size_of,
+    sweep_of,
+)
 from structron.experiments.daume2005.tasks import COLUMNS, EXPECTED, LASO_A, METHODS, PAPER, THEIRS
 from structron.experiments.frame import Job, Ledger, learn_once
 from structron.tasks.joint.tagger import JointTagger
@@ -36,9 +47,18 @@ def test_every_method_is_tried_at_every_beam(run):
     assert [grid[k][k].blocks.tolist() for k in range(3)] == [trial["test_blocks"] for trial in diagonal]
 
 
+def test_a_part_of_the_data_has_a_table_of_its_own(run):
+    ledger = run("daume2005").ledger
+    names = ["segments, SEMICRF", "segments, LaSO-P 1", "segments, LaSO-A 1", "segments, perceptron inf"]
+    names += ["segments, LaSO-P, expectation inf", "joint, early 10, as printed"]
+    assert [row[0] for row in part_table(ledger).rows] == names
+    assert [row[0] for row in goals_table(ledger).rows] == ["cut 2"]
+    assert {size_of(trial) for trial in of(ledger, "segments", "LaSO-P", 1)} == {TINY.sentences}
+
+
 def test_every_claim_has_a_verdict(run):
     made = list(claims(run("daume2005").ledger))
-    ours = [claim.key for claim in made if claim.kind == "ours"]
+    ours = [claim.key for claim in made if claim.key.startswith("our ")]
     assert len(made) == len(PAPER["claims"]) + len(ours)
     missing = [claim.text for claim in made if str(claim.verdict) == "not run"]
     assert all(any(word in text for word in ("every beam", "beam 25", "From 10 on")) for text in missing)

@@ -16,11 +16,12 @@ from structron.experiments.daume2005.outcome import (
     grid_of,
     of,
     paired,
+    part_size,
     sweep_of,
     theorem_trials,
     widest_margin,
 )
-from structron.experiments.daume2005.tasks import LASO, LASO_A, OUR_LASO, PAPER, TASKS
+from structron.experiments.daume2005.tasks import EXPECTED, LASO, LASO_A, OUR_LASO, PAPER, TASKS
 from structron.experiments.daume2005.theorem import bound_of
 from structron.experiments.frame import Claim, Ledger, Sample, Verdict, ahead, effects_of, level, mean, together, within
 from structron.experiments.frame.statistics import student_interval
@@ -50,6 +51,7 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
         "enough": exact_outcome(ledger, "test"),
         "cost": exact_outcome(ledger, "seconds"),
         "semicrf": likelihood_outcome(ledger),
+        "expectation": expectation_outcome(ledger),
         "passes": passes_outcome(ledger),
         "sutton": sutton_outcome(ledger),
         **grid_outcomes(ledger),
@@ -154,6 +156,14 @@ def likelihood_outcome(ledger: Ledger) -> Outcome:
         verdicts.append(ahead(a, b, paper, f"{method}, {'exact' if beam is None else f'beam {beam}'}"))
         shown.append(f"{a} against {b}" if a else "–")
     return "; ".join(shown), together(verdicts)
+
+
+def expectation_outcome(ledger: Ledger) -> Outcome:
+    """Exact LaSO-P by forward-backward against the perceptron, from a part of the data."""
+    size = part_size(ledger)
+    new, old = (of(ledger, "segments", method, None, sentences=size) for method in (EXPECTED, "perceptron"))
+    a, b = paired(new, old, "test")
+    return f"{a} against {b}" if a else "–", ahead(a, b)
 
 
 def passes_outcome(ledger: Ledger) -> Outcome:

@@ -20,7 +20,7 @@ QUICK = plan.Scale(
     second_margins=(8, 500),
     second_passes=5,
     part=10,
-    long=(4, 8),
+    long=8,
     walk=False,
 )
 

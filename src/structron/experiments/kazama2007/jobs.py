@@ -16,7 +16,7 @@ from structron.experiments.frame.ledger import Figures
 from structron.experiments.kazama2007 import bound
 from structron.experiments.kazama2007.corpora import GIVEN, EntityCorpus
 from structron.experiments.kazama2007.edges import EdgeCrf
-from structron.experiments.kazama2007.models import MARGIN, NODES, Crf, make_model, scored, search
+from structron.experiments.kazama2007.models import CRF, EDGE_CRF, MARGIN, Crf, make_model, scored, search
 from structron.experiments.kazama2007.rerank import CandidateLists
 from structron.tasks.chain.labeler import Tagger
 from structron.text.sentences import Document
@@ -49,13 +49,9 @@ def train(
     documents: int | None = None,
     tags: str = GIVEN,
     candidates: Sequence[int] = (),
-    joined: bool = False,
 ) -> Figures:
-    """A method with its C. candidates: further values of n', whose scores are in `by_n` (Table 3).   joined: documents
-    are single sentences."""
+    """A method with its C. candidates: further values of n', whose scores are in `by_n` (Table 3)."""
     given = EntityCorpus.load(data, corpus, documents, tags)
-    if joined:
-        given = given.joined()
     make_model(given, method, c, bpm and 1, 2).fit(given.train[:WARM_UP]).predict(given.train[:WARM_UP])
     model = make_model(given, method, c, bpm, passes, seed)
     _, seconds = processor_time(model.fit, given.train)
@@ -70,57 +66,33 @@ def train(
     return figures | ({"by_n": more} if more else {})
 
 
-def steady(
+def part(
     data: Path,
     *,
     corpus: str,
     method: str,
-    c: float,
-    bpm: int,
-    passes: Sequence[int],
-    part: int,
-    documents: int | None = None,
+    documents: int,
+    c: float | None = None,
+    bpm: int = 0,
+    passes: int = 0,
+    joined: bool = False,
+    variance: float = 1.0,
+    iterations: int = 0,
 ) -> Figures:
-    """A part of the corpus, learned for up to so many passes, whichever come first: these or the paper's stopping
-    rule."""
-    own: dict[str, Any] = {
-        "corpus": corpus,
-        "method": method,
-        "c": c,
-        "bpm": bpm,
-        "documents": min(part, documents or part),
-    }
-    found = {str(most): train(data, passes=most, **own) for most in passes}
-    return {"by_passes": found}
-
-
-def fields(
-    data: Path,
-    *,
-    corpus: str,
-    c: float,
-    bpm: int,
-    passes: int,
-    variances: Sequence[float],
-    iterations: int,
-    part: int,
-    documents: int | None = None,
-) -> Figures:
-    """Fields with and without edge features, and the margin perceptron, learned from a part of the training data; dev
-    data choose the variance."""
-    given = EntityCorpus.load(data, corpus, documents)
-    given = replace(given, train=given.train[:part])
-    found: Figures = {"documents_learned": len(given.train)}
-    made: dict[str, Crf | EdgeCrf] = {"nodes": Crf(given), "edges": EdgeCrf(given)}
-    for name, field in made.items():
-        tried = []
-        for variance in variances:
-            strength = 1 / (2 * variance) if isinstance(field, Crf) else variance
-            tried.append(both_parts(field.train(strength, iterations), given) | {"variance": variance})
-        found[name] = max(tried, key=lambda own: own["dev"])
-    for name, method in (("margin", MARGIN), ("margin, nodes", NODES)):
-        found[name] = both_parts(make_model(given, method, c, bpm, passes).fit(given.train), given)
-    return found
+    """A method that learns from a part of the training data; dev and test data are whole. joined: documents are single
+    sentences.   iterations: of the fields."""
+    given = EntityCorpus.load(data, corpus)
+    given = replace(given, train=given.train[:documents])
+    if joined:
+        given = given.joined()
+    if method in (CRF, EDGE_CRF):
+        edges = method == EDGE_CRF
+        model: Any = (
+            EdgeCrf(given).train(variance, iterations) if edges else Crf(given).train(0.5 / variance, iterations)
+        )
+        return both_parts(model, given) | {"passes": model.iterations, "stopped": "–"}
+    model = make_model(given, method, c, bpm, passes).fit(given.train)
+    return both_parts(model, given) | {"passes": len(model.history_), "stopped": model.stopped_}
 
 
 def crf(

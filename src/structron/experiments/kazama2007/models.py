@@ -28,6 +28,7 @@ from structron.tasks.chain.labeler import Chunker
 from structron.text.sentences import Document, sentences_of, split
 
 CRF, PERCEPTRON, AVERAGED, MARGIN = "CRF", "perceptron", "averaged perceptron", "margin perceptron"
+EDGE_CRF = "CRF, edge features"
 CANDIDATE, PROPOSED, CONSERVATIVE = "candidate", "proposed", "proposed, conservative"
 AVERAGED_MARGIN = "averaged margin perceptron (ours)"
 NODES = "margin perceptron, node features (ours)"

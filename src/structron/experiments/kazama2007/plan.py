@@ -10,16 +10,12 @@ from typing import Any
 from structron.experiments.frame import Job, Ledger, Trial
 from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import AUTOMATIC, ENGLISH, PLACES, present
-from structron.experiments.kazama2007.models import AVERAGED, CANDIDATE, CRF, MARGIN, PERCEPTRON, PROPOSED
+from structron.experiments.kazama2007.models import AVERAGED, CANDIDATE, CONSERVATIVE, CRF, MARGIN, PERCEPTRON, PROPOSED
 
-TRAIN, FIELD, RERANK, STEADY, FIELDS = (
-    f"kazama2007.jobs:{name}" for name in ("train", "crf", "reranking", "steady", "fields")
-)
+TRAIN, FIELD, RERANK, PART = (f"kazama2007.jobs:{name}" for name in ("train", "crf", "reranking", "part"))
 BOUNDS = tuple(f"kazama2007.jobs:{name}" for name in ("margin_bound", "proposed_bound"))
 TUNED = (MARGIN, PROPOSED, CANDIDATE)
-C_OF = {models.AVERAGED_MARGIN: MARGIN, models.NODES: MARGIN, models.CONSERVATIVE: PROPOSED}
-"""Methods with the C of another."""
-STARTED = (*TUNED, *C_OF)
+STARTED = (*TUNED, models.AVERAGED_MARGIN)
 """Methods that start from the mean of one-pass runs."""
 SEED = 1
 """Of the trials that choose C."""
@@ -53,10 +49,9 @@ class Scale:
     second_passes: int = 30
     n_large: int = 800
     part: int = 40
-    few: tuple[float, ...] = (1,)
-    long: tuple[int, ...] = (20, 200)
-    """Documents of the fields with edge features, with variances of their own, and of the trainings that are to show
-    when the stopping rule ends them, with passes at most."""
+    long: int = 200
+    """Documents of what learns from a part of the training data; passes at most, where the stopping rule is to end a
+    training."""
 
 
 class Found:
@@ -80,19 +75,15 @@ class Found:
             return next((trial["variance"] for trial in self.final(CRF)), None)
         if method in (PERCEPTRON, AVERAGED):
             return None
-        tried = self.tried(C_OF.get(method, method))
+        tried = self.tried(MARGIN if method == models.AVERAGED_MARGIN else method)
         return models.best_value({c: trial["dev"] for c, trial in tried.items()}) if tried else None
 
-    def final(
-        self, method: str, bpm: bool | None = None, tags: str | None = None, joined: bool | None = None
-    ) -> list[Trial]:
+    def final(self, method: str, bpm: bool | None = None, tags: str | None = None) -> list[Trial]:
         """The trials of a method at its C, seed by seed. bpm: with that start or not; None: as the paper has it."""
         if method == CRF:
             return self.ledger.of(FIELD, corpus=self.corpus)
         start = method in STARTED if bpm is None else bpm
-        every = self.ledger.of(
-            TRAIN, corpus=self.corpus, method=method, c=self.chosen(method), tags=tags, joined=joined
-        )
+        every = self.ledger.of(TRAIN, corpus=self.corpus, method=method, c=self.chosen(method), tags=tags)
         own = [trial for trial in every if ("bpm" in trial.options) == start]
         several = [trial for trial in own if "candidates" in trial.options]
         return sorted(several or own, key=lambda trial: trial["seed"])
@@ -156,17 +147,23 @@ class Wanted:
                 yield self.train(method, c[method], seed, tags=AUTOMATIC)
         if MARGIN in c:
             yield self.train(models.AVERAGED_MARGIN, c[MARGIN])
-            yield self.train(models.NODES, c[MARGIN])
-            yield self.train(MARGIN, c[MARGIN], joined=True)
-            how: dict[str, Any] = {"method": MARGIN, "c": c[MARGIN], "bpm": scale.bpm, "passes": list(scale.long)}
-            yield self.job(STEADY, 200, **how, part=scale.part)
-            how = {"c": c[MARGIN], "bpm": scale.bpm, "passes": scale.passes, "part": scale.part}
-            yield self.job(FIELDS, 300, **how, variances=list(scale.few), iterations=min(FEWER, scale.iterations))
-        if PROPOSED in c:
-            yield self.train(models.CONSERVATIVE, c[PROPOSED])
+        if MARGIN in c and PROPOSED in c:
+            yield from self.parts(c[MARGIN], c[PROPOSED])
         if MARGIN in c and PROPOSED in c:
             yield self.train(PROPOSED, c[MARGIN])
         yield self.train(models.SENTENCES, models.SENTENCES_C)
+
+    def parts(self, margin: float | None, proposed: float | None) -> Iterator[Job]:
+        """What learns from a part of the training data."""
+        scale = self.scale
+        every = {"corpus": self.found.corpus, "documents": scale.part}
+        steps = {"bpm": scale.bpm, "passes": scale.passes}
+        for field in (CRF, models.EDGE_CRF):
+            yield Job(PART, {"method": field, "iterations": min(FEWER, scale.iterations), **every}, 100)
+        for method, c in {MARGIN: margin, models.NODES: margin, PROPOSED: proposed, CONSERVATIVE: proposed}.items():
+            yield Job(PART, {"method": method, "c": c, **steps, **every}, 20)
+        yield Job(PART, {"method": MARGIN, "c": margin, "joined": True, **steps, **every}, 20)
+        yield Job(PART, {"method": MARGIN, "c": margin, **steps, "passes": scale.long, **every}, 100)
 
 
 def plan(ledger: Ledger, scale: Scale, data: Path | None) -> Iterator[Job]:

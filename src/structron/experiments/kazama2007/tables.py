@@ -25,13 +25,13 @@ from structron.experiments.frame.verdict import PAPERS, UNDECIDED, interval_of
 from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import AUTOMATIC, CONLL2003, ENGLISH
 from structron.experiments.kazama2007.models import AVERAGED, CANDIDATE, CRF, MARGIN, N_TEST, PERCEPTRON, PROPOSED, N
-from structron.experiments.kazama2007.plan import BOUNDS, FIELDS, STEADY, TRAIN, TUNED, Found, corpora_of
+from structron.experiments.kazama2007.plan import BOUNDS, PART, TRAIN, TUNED, Found, corpora_of
 from structron.experiments.kazama2007.rerank import KINDS, OURS, RERANKING_1, RERANKING_2, SMALLER_N
 
 PAPER = paper_of("kazama2007")
 ROWS = (
-    *(CRF, PERCEPTRON, AVERAGED, MARGIN, CANDIDATE, PROPOSED, models.CONSERVATIVE),
-    *(models.AVERAGED_MARGIN, models.NODES, models.SENTENCES),
+    *(CRF, PERCEPTRON, AVERAGED, MARGIN, CANDIDATE, PROPOSED),
+    *(models.AVERAGED_MARGIN, models.SENTENCES),
 )
 SHORT = {"conll2002-dutch": "Dutch", ENGLISH: "English", CONLL2003: "CoNLL-2003"}
 MOST_TIMES, LEAST_TIMES, LITTLE = 1.81, 3.0, 0.26
@@ -94,7 +94,7 @@ def tables(ledger: Ledger) -> Iterator[Table]:
     """All tables of each corpus."""
     for corpus in corpora_of(ledger):
         found = Found(ledger, corpus)
-        for make in (table2, fields_table, steady_table, table3, table5, table6, table7, bpm_table, margins_table):
+        for make in (table2, parts_table, table3, table5, table6, table7, bpm_table, margins_table):
             table = make(found)
             if table.rows:
                 yield table
@@ -113,19 +113,6 @@ def table2(found: Found) -> Table:
                     (average(own, "learning"), average(own, "passes")),
                 )
                 table.add(name, number(found.chosen(method)), *both(own), *spent)
-        if own := final(found, method, joined=True):
-            spent = (average(own, "learning"), average(own, "passes"))
-            table.add(f"{method}, joined (ours)", number(found.chosen(method)), *both(own), *spent)
-    return table
-
-
-def steady_table(found: Found) -> Table:
-    """When the stopping rule ends a training."""
-    table = Table.of(PAPER["steady"], corpus=SHORT[found.corpus])
-    for trial in found.ledger.of(STEADY, corpus=found.corpus):
-        for most, own in trial["by_passes"].items():
-            name = f"{trial['method']}, {own['sizes']['train']} documents, {most} passes"
-            table.add(name, own["passes"], own["stopped"], own["dev"], own["test"])
     return table
 
 
@@ -219,28 +206,24 @@ def margins_table(found: Found) -> Table:
     return table
 
 
-FIELDS_ROWS = {
-    "nodes": "CRF, node features",
-    "edges": "CRF, edge features too",
-    "margin": "margin perceptron",
-    "margin, nodes": "margin perceptron, node features",
-}
-
-
-def fields_table(found: Found) -> Table:
-    """Edge features in the field, too."""
-    table = Table.of(PAPER["fields"], corpus=SHORT[found.corpus])
-    for trial in found.ledger.of(FIELDS, corpus=found.corpus):
-        for key, name in FIELDS_ROWS.items():
-            table.add(name, trial["documents_learned"], trial[key]["dev"], trial[key]["test"])
+def parts_table(found: Found) -> Table:
+    """What was learned from a part of the training data."""
+    table = Table.of(PAPER["parts"], corpus=SHORT[found.corpus])
+    for trial in found.ledger.of(PART, corpus=found.corpus):
+        name = f"{trial['method']}{', joined' if trial.options.get('joined') else ''}"
+        table.add(name, trial["documents"], trial.figures["passes"], trial["stopped"], trial["dev"], trial["test"])
     return table
 
 
-def part_of(key: str) -> Side:
+def part_of(method: str, joined: bool | None = None) -> Side:
     """What a part of the training data gave."""
-    return lambda found: {
-        trial.options.get("seed"): trial[key] for trial in found.ledger.of(FIELDS, corpus=found.corpus)
-    }
+
+    def find(found: Found) -> Scores:
+        own = found.ledger.of(PART, corpus=found.corpus, method=method, joined=joined)
+        first = min(own, key=lambda trial: trial.options.get("passes", 0), default=None)
+        return {} if first is None else {None: first}
+
+    return find
 
 
 # -- claims ------------------------------------------------------------------------------------------------------------
@@ -324,9 +307,9 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
     yield judge.ahead("proposed", (proposed, margin))
     yield judge.ahead("candidate", (proposed, of(CANDIDATE)))
     for name, pair in (
-        ("aggressive", (proposed, of(models.CONSERVATIVE))),
-        ("footnote", (of(MARGIN, joined=True), margin)),
-        ("edges", (part_of("edges"), part_of("margin"))),
+        ("aggressive", (part_of(PROPOSED), part_of(models.CONSERVATIVE))),
+        ("footnote", (part_of(MARGIN, joined=True), part_of(MARGIN))),
+        ("edges", (part_of(models.EDGE_CRF), part_of(MARGIN))),
     ):
         if any(all(side(found) for side in pair) for found in judge.corpora):
             yield judge.ahead(name, pair)
