@@ -14,7 +14,7 @@ from structron.data.toy_english import write_conll, write_conllu
 from structron.errors import StructronError
 from structron.eval.scores import chunk_scores
 from structron.experiments.frame import SPLITS, Job, Ledger
-from structron.experiments.kazama2007 import EXPERIMENT, rerank, tables
+from structron.experiments.kazama2007 import EXPERIMENT, models, rerank, tables
 from structron.experiments.kazama2007.corpora import (
     AUTOMATIC,
     ENGLISH,
@@ -394,6 +394,21 @@ def test_scores_are_those_of_all_blocks(corpus):
     flat = [labels for document in guess for labels in document]
     assert found["dev"] == pytest.approx(chunk_scores(gold_of(corpus.dev), flat).f1)
     assert len(found["dev_blocks"]) == len(corpus.dev)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "blocks", "edges"),
+    [
+        ([1, 1, 1, 1], 2, [0, 2, 4]),
+        ([6, 1, 1, 1, 1, 1, 1], 2, [0, 1, 7]),  # 6 and 6 words, not 3 and 4 documents
+        ([9, 1, 1], 3, [0, 1, 2, 3]),
+        ([1, 1, 9], 2, [0, 2, 3]),
+        ([5, 5], 25, [0, 1, 2]),
+        ([0, 0, 4, 0], 3, [0, 1, 3, 4]),
+    ],
+)
+def test_blocks_are_equal_in_words(sizes, blocks, edges):
+    assert models.equal_edges(sizes, blocks) == edges
 
 
 SCALE = Scale(documents=9, seeds=(1, 2), fewer=(1,), margins=(500, 2000), test_candidates=(20, 100))

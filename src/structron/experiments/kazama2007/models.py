@@ -95,12 +95,24 @@ def search(start: Sequence[float], least: float, at: Callable[[float], Any]) -> 
     return best, made[best], sorted((c, one[-1]) for c, one in made.items())
 
 
+def equal_edges(sizes: Sequence[int], blocks: int) -> list[int]:
+    """Where blocks of whole documents begin and end, as equal in words as can be; each has a document at least."""
+    blocks, ends = min(blocks, len(sizes)), np.cumsum([0, *sizes])
+    edges = [int(np.abs(ends - share).argmin()) for share in np.linspace(0, ends[-1], blocks + 1)]
+    for k in range(1, blocks + 1):
+        edges[k] = max(edges[k], edges[k - 1] + 1)
+    edges[-1] = len(sizes)
+    for k in range(blocks - 1, 0, -1):
+        edges[k] = min(edges[k], edges[k + 1] - 1)
+    return edges
+
+
 def scored(part: str, documents: Sequence[Document], guess: Sequence[Any]) -> Figures:
     """F1 of labels, and the counts behind it by block of documents: figures `<part>` and `<part>_blocks`.
 
     guess: for each document the labels of its sentences.
     """
-    edges = np.linspace(0, len(documents), min(BLOCKS, len(documents)) + 1).round().astype(int).tolist()
+    edges = equal_edges([sum(map(len, document)) for document in documents], BLOCKS)
     flat = [[labels for document in guess[a:b] for labels in document] for a, b in pairwise(edges)]
     found = [chunk_scores(gold_of(documents[a:b]), own) for (a, b), own in zip(pairwise(edges), flat, strict=True)]
     blocks = [count(scores) for scores in found]
