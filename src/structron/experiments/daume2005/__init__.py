@@ -56,14 +56,14 @@ class Scale:
         *(("joint", method, 10) for method in ("LaSO-P", "LaSO-A", "early")),
     )
     """Task, method and beam of what is trained without merging, too, as the paper searches."""
-    part: tuple[tuple[str, str, str, int | None, Mapping[str, Any]], ...] = PART
+    part: tuple[tuple[str, str, str, int | None, Mapping[str, Any]], ...] = PART[:-3]
     part_sentences: int = 1000
     """What is trained from a part of the data alone, each with one seed, for questions that need many trainings."""
     variances: tuple[float, ...] = (1.0, 10.0)
     iterations: int = 40
     goal_sentences: int = 200
     goal_passes: int = 3
-    goal_queues: tuple[tuple[str, int], ...] = (("beam", 5), ("first-goal", 5), ("cut", 5))
+    goal_queues: tuple[tuple[str, int], ...] = ()
     sweep_sentences: int = 1000
     sweep_seeds: int = 2
     alphas: tuple[float, ...] = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

@@ -44,12 +44,12 @@ PART: tuple[tuple[str, str, str, int | None, Mapping[str, Any]], ...] = (
     *(("segments", THEIRS, method, 5, PLAIN) for method in ("LaSO-P", "LaSO-A", "our LaSO-P", EXPECTED)),
     *(("segments", THEIRS, method, 25, PLAIN) for method in ("LaSO-P", "our LaSO-P", EXPECTED)),
     *(("segments", THEIRS, method, 5, more) for method in ("early", "standard") for more in (PLAIN, LAST)),
-    *(("segments", PRINTED, method, 5, PLAIN) for method in ("LaSO-P", "LaSO-A", "early")),
     *(
         ("joint", features, method, 10, PLAIN)
         for features in (OURS, PRINTED)
         for method in ("LaSO-P", "LaSO-A", "early")
     ),
+    *(("segments", PRINTED, method, 5, PLAIN) for method in ("LaSO-P", "LaSO-A", "early")),
 )
 """What is trained from a part of the data: task, features, method, beam, and what else."""
 LISTS: Mapping[str, tuple[str, ...]] = {
