@@ -112,7 +112,7 @@ def plan(scale: Scale, data: Path) -> Iterator[Job]:
         yield parse_job(scale, WSJ, MAX_VIOLATION, beam, once)
     yield from (parse_job(scale, WSJ, method, BEAM, once, shuffle=False) for method in (STANDARD, MAX_VIOLATION))
     yield parse_job(scale, WSJ, MAX_VIOLATION, BEAM, once, merge=False)
-    yield from (parse_job(scale, WSJ, method, BEAM, once, **AUTHORS) for method in THREE)
+    yield from (parse_job(scale, WSJ, method, BEAM, once, **AUTHORS) for method in (STANDARD, EARLY))
     for method, beam in product((STANDARD, MAX_VIOLATION), (1, BEAM)):
         yield parse_job(scale, WSJ, method, beam, once, templates=PRINTED)
     for seed in scale.parsing_seeds[1:]:

@@ -1,6 +1,6 @@
 """Kazama & Torisawa (2007): tables beside the paper's, and the verdict on each of its claims, from the ledger."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -243,12 +243,12 @@ class Judge:
         kind = known.get("kind", PAPERS)
         return Claim(known["where"], known["text"], known["paper"], ours or "–", verdict, kind, name)
 
-    def ahead(self, name: str, *pairs: tuple[Side, Side], only: str | None = None) -> Claim:
+    def ahead(self, name: str, *pairs: tuple[Side, Side], only: Collection[str] = ()) -> Claim:
         """In each pair the first method is ahead of the second; several pairs have names in `paper.toml`."""
         entry = PAPER["claims"][name]
         results, known, names = [], effects_of(entry["paper"]), entry.get("pairs", ())
         for found in self.corpora:
-            if only not in (None, found.corpus):
+            if only and found.corpus not in only:
                 continue
             for (first, second), paper, shown in zip_longest(pairs, known, names):
                 a, b = map(sample, shared(first(found), second(found)))
@@ -311,14 +311,14 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
         ("footnote", (part_of(MARGIN, joined=True), part_of(MARGIN))),
         ("edges", (part_of(models.EDGE_CRF), part_of(MARGIN))),
     ):
-        if any(all(side(found) for side in pair) for found in judge.corpora):
-            yield judge.ahead(name, pair)
+        if there := [found.corpus for found in judge.corpora if all(side(found) for side in pair)]:
+            yield judge.ahead(name, pair, only=there)
     yield judge.ahead("more", (with_n(N_TEST), with_n(N)))
     yield judge.ahead("most", (with_n(None), with_n(N)))
     yield judge.claim("related", [("", "", Verdict(UNDECIDED, note=PAPER["claims"]["related"]["why"]))])
     better = [(of(method), of(method, tags=AUTOMATIC)) for method in (MARGIN, PROPOSED)]
-    yield judge.ahead("tags", *better, only=ENGLISH)
-    yield judge.ahead("tags_most", (with_n(None), margin), only=ENGLISH)
+    yield judge.ahead("tags", *better, only=[ENGLISH])
+    yield judge.ahead("tags_most", (with_n(None), margin), only=[ENGLISH])
     yield judge.ahead("bpm_proposed", (proposed, of(PROPOSED, bpm=False)))
     yield judge.start("bpm_margin")
     yield judge.ahead("reranking", *((again(kind), margin) for kind in (RERANKING_1, RERANKING_2)))
