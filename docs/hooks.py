@@ -37,7 +37,7 @@ def described(name: str) -> str:
     if not estimator:
         return options_table(name)
     about, _, rest = (getdoc(kind) or "").partition("\n\nArgs:")
-    example = dedent(rest.partition("\n\nExample:\n")[2])
+    example = dedent(rest.partition("\n\nExamples:\n")[2])
     return f"{about}\n\n" + (f"```pycon\n{example}\n```\n\n" if example else "") + options_table(name)
 
 

@@ -5,7 +5,9 @@ for the parser, in Chromium. With --all every view on a phone, a tablet, a lapto
 """
 
 import argparse
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,7 +32,7 @@ VIEWS = {
         ".tree .word",
         760,
     ),
-    "beam": ("beam?model=english%2Fparser&step=4", ".lattice", 1500),
+    "beam": ("beam?model=english%2Fparser&step=5", ".lattice", 1500),
     "model": ("model?model=english%2Fparser", ".bars li", 760),
     "training": ("training", ".curves", 620),
     "compare": ("compare", ".scores", 800),
@@ -67,7 +69,7 @@ def view(page: Page, address: str, name: str) -> None:
     page.wait_for_selector(wait, timeout=120_000)
     if name == "annotate":
         page.locator(".tree .word").filter(has_text="flew").first.click()
-        page.wait_for_selector(".decision")
+        page.wait_for_selector(".decision .bars")
 
 
 def answer(page: Page, count: int) -> None:
@@ -97,11 +99,11 @@ def teach(browser: Any, folder: Path, work: Path) -> None:
         page = browser.new_page(viewport={"width": 1000, "height": 420})
         page.goto(address)
         page.wait_for_selector(".word")
-        shoot(page, folder / "teach-first.png", 330)
+        shoot(page, folder / "teach-first.png", 380)
         answer(page, 60)
         page.reload()
         page.wait_for_selector(".word.labelled", timeout=60_000)
-        shoot(page, folder / "teach-later.png", 560)
+        shoot(page, folder / "teach-later.png", 620)
         phone = browser.new_page(viewport={"width": 360, "height": 640}, has_touch=True, device_scale_factor=2)
         phone.goto(address)
         phone.wait_for_selector(".word")
@@ -135,7 +137,8 @@ def main() -> None:
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as work:
-        browser = playwright.chromium.launch()
+        program = os.environ.get("STRUCTRON_CHROMIUM") or shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         if given.all:
             everything(browser, given.folder)
         else:

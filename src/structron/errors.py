@@ -37,7 +37,7 @@ def quoted(value: object) -> str:
 class StructronError(ValueError):
     """Bad input, bad options or a bad file: something the user can put right.
 
-    Example:
+    Examples:
         >>> import structron
         >>> try:
         ...     structron.load("englsh")

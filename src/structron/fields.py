@@ -214,6 +214,6 @@ def options(defaults: Mapping[str, Any] = MappingProxyType({})) -> Callable[[_Ki
 
 def documented(kind: type) -> str:
     """The docstring of a class with its options, before its example if it has one."""
-    about, example, lines = (kind.__doc__ or "").rstrip().partition("\n\n    Example:")
+    about, example, lines = (kind.__doc__ or "").rstrip().partition("\n\n    Examples:")
     options = [f"{name}: {option.help}" for name, option in options_of(kind).items()]
     return "\n        ".join([f"{about}\n\n    Args:", *options]) + example + lines

@@ -70,7 +70,7 @@ class Component(Pipe):
         fast: A narrower beam for the parser; None: the model's setting.
         jobs: Number of threads; None: the model's setting.
 
-    Example:
+    Examples:
         >>> import spacy
         >>> nlp = spacy.blank("en")
         >>> component = nlp.add_pipe("structron")

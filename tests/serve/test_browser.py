@@ -232,7 +232,7 @@ def test_the_beam_view_shows_the_updates_that_training_makes(page, library, mode
         assert len(shown) == min(len(change), 200)
         for feature, action, amount, weight in shown:
             assert float(amount.replace("\u2212", "-")) == pytest.approx(change.pop((feature, action)), abs=0.006)
-            assert float(weight) == pytest.approx(before.get((feature, action), 0.0), abs=0.06)
+            assert float(weight.replace("\u2212", "-")) == pytest.approx(before.get((feature, action), 0.0), abs=0.06)
     assert seen >= 4
     assert page.page.locator(".rule").count() == 6
 
@@ -301,6 +301,18 @@ def test_a_comparison_fits_a_phone(browser, address):
     for part in ("html", "nav", ".scroll:has(.scores)"):
         own = f"document.querySelector('{part}')"
         assert page.evaluate(f"{own}.scrollWidth <= {own}.clientWidth"), part
+    script = """(row) => [...document.querySelector(".difference .aligned").rows[row].cells].map((own) =>
+        Math.round(own.getBoundingClientRect().left))"""
+    assert page.evaluate(script, 0) == page.evaluate(script, 1)  # every word stands above its labels
+    context.close()
+
+
+def test_features_can_be_read_on_a_phone(browser, address):
+    context = browser.new_context(viewport={"width": 360, "height": 740})
+    page = context.new_page()
+    page.goto(f"{address}/#model?model=chunker")
+    page.wait_for_selector(".features .bars .names")
+    assert page.evaluate("document.querySelector('.features .names').getBoundingClientRect().width") > 200
     context.close()
 
 

@@ -8,10 +8,11 @@ from projects import Person, project
 import structron
 from structron.cli import main
 from structron.errors import StructronError
-from structron.teach.command import run
+from structron.teach.command import _labels_of, run
 from structron.teach.project import Project
 from structron.teach.tasks import TASKS
 from structron.teach.teacher import ANEW, Teacher, _doubtful, load_start
+from structron.text.trees import MARK
 
 
 def rested(teacher: Teacher) -> None:
@@ -98,6 +99,10 @@ def test_a_project_starts_from_the_bundled_model(tmp_path):
     teacher.close()
     with pytest.raises(StructronError, match="no chunker in this pipeline"):
         load_start("english", "chunker")
+    relations = _labels_of(load_start("english", "parser"), "parser")
+    assert relations[:2] == ["nsubj", "obj"]
+    assert "acl:relcl" in relations
+    assert not any(MARK in relation for relation in relations)  # those of the parser's own, for lifted words
 
 
 def test_skipped_sentences_are_not_learned_from(tmp_path):

@@ -9,6 +9,7 @@ import click
 from structron._version import __version__
 from structron.cli.command import CONTEXT, Command, Train
 from structron.cli.options import Argument, common
+from structron.errors import meant
 from structron.tasks.options import TASKS
 
 TEXT = click.STRING
@@ -66,6 +67,13 @@ class Program(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not ctx.resilient_parsing and args[0] not in self.commands:
+            raise click.UsageError(f"No such command {args[0]!r}{meant(args[0], self.commands)}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 of_root = partial(option, is_eager=True, expose_value=False)

@@ -22,7 +22,7 @@ SHOWN = 10
 class Difference:
     """A sentence that two models analyse differently; number: which one it is, from 1.
 
-    Example:
+    Examples:
         >>> from structron.eval.compare import Difference
         >>> Difference(1, ["dogs", "bark"], ["NOUN", "VERB"], ["NOUN", "NOUN"], ["NOUN", "VERB"]).wrong
         (1, 0)
@@ -50,7 +50,7 @@ class Difference:
 class Comparison:
     """Scores of two models in per cent, and p: how often chance alone makes such a difference (paired bootstrap).
 
-    Example:
+    Examples:
         >>> from structron.eval.compare import Comparison
         >>> found = Comparison(["a", "b"], "f1", [{"f1": 90.0}, {"f1": 92.5}], p=0.01, n=9, samples=99, differences=[])
         >>> found.difference
@@ -142,7 +142,7 @@ def compare(
     Returns:
         Both sets of scores, p by the paired bootstrap, and the sentences on which the models differ.
 
-    Example:
+    Examples:
         >>> import structron
         >>> train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("fish", "NOUN")]]
         >>> words = structron.Tagger(templates=["w[0]"], cutoff=0, runs=1).fit(train)

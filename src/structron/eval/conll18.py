@@ -50,7 +50,7 @@ class AlignedScore(TypeScore):
 class UDScores(Scores):
     """F1 of every metric, in per cent; `metrics` has precision, recall and counts under the shared task's names.
 
-    Example:
+    Examples:
         >>> from structron import Doc
         >>> lines = ["1 She she PRON _ _ 2 nsubj _ _", "2 sleeps sleep VERB _ _ 0 root _ _", ""]
         >>> doc = Doc.from_conllu(line.replace(" ", "\\t") + "\\n" for line in lines)

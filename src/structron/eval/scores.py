@@ -77,7 +77,7 @@ class _Chunks(Scores):
 class ChunkScores(_Chunks):
     """What conlleval reports: `gold`, `found` and `correct` count chunks; `accuracy` is of single labels.
 
-    Example:
+    Examples:
         >>> from structron.eval.scores import chunk_scores
         >>> scores = chunk_scores([["B-NP", "I-NP", "B-VP", "O"]], [["B-NP", "O", "B-VP", "O"]])
         >>> scores.f1, scores.accuracy
@@ -96,7 +96,7 @@ class ChunkScores(_Chunks):
 class AccuracyScores(Scores):
     """The accuracy of tags; None where there are no tokens (or sentences) to measure it on.
 
-    Example:
+    Examples:
         >>> from structron.eval.scores import accuracy_scores
         >>> scores = accuracy_scores([["a", "dog"]], [["DET", "NOUN"]], [["DET", "VERB"]], known={"a"})
         >>> scores.accuracy, scores.known_accuracy, scores.unknown_accuracy
@@ -132,7 +132,7 @@ class JointScores(_Chunks):
     `accuracy` is of tags, `chunk_accuracy` of chunk labels, `joint_accuracy` of both; `gold`, `found` and `correct`
     count chunks.
 
-    Example:
+    Examples:
         >>> from structron.eval.scores import joint_scores
         >>> scores = joint_scores([[("DT", "B-NP"), ("NN", "I-NP")]], [[("DT", "B-NP"), ("VB", "I-NP")]])
         >>> scores.accuracy, scores.chunk_accuracy, scores.f1
@@ -161,7 +161,7 @@ class AttachmentScores(Scores):
     `sentence_uas` of whole trees. In `per_relation` a word is correct when both head and relation are. Scores
     without anything to measure are None: those of relations in unlabelled data, of roots and of sentences.
 
-    Example:
+    Examples:
         >>> from structron.eval.scores import attachment_scores
         >>> scores = attachment_scores([[(2, "nsubj"), (0, "root")]], [[(2, "obj"), (0, "root")]])
         >>> scores.uas, scores.las
@@ -413,7 +413,7 @@ def _table(heading: str, rows: Iterable[tuple[str, TypeScore]]) -> list[str]:
 class SegmentationScores(Scores):
     """How well text was split: F1 of tokens and of sentences, and their mean.
 
-    Example:
+    Examples:
         >>> from structron.eval.scores import segmentation_scores
         >>> gold, found = ([(0, 2), (3, 9), (9, 10)], [(0, 10)]), ([(0, 2), (3, 10)], [(0, 10)])
         >>> scores = segmentation_scores([gold], [found])

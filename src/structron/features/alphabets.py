@@ -31,7 +31,7 @@ Sentence = Sequence[Sequence[str]]
 class Alphabet:
     """Numbers strings, from 2 on: 0 is reserved for "nothing there", 1 for unknown strings.
 
-    Example:
+    Examples:
         >>> from structron import Alphabet
         >>> alphabet = Alphabet.of(["b", "a", "b"])
         >>> alphabet.encode(["a", "b", "c"])

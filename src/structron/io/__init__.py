@@ -53,7 +53,7 @@ def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -
     Returns:
         An iterator over the sentences.
 
-    Example:
+    Examples:
         >>> import structron, tempfile
         >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:

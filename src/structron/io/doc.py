@@ -27,7 +27,7 @@ _TOKEN = ("form", "start", "end", "spaces_after", "misc", "feats")
 class Doc:
     """A text and its analysis. Iterating over it yields its sentences.
 
-    Example:
+    Examples:
         >>> from structron import Doc
         >>> doc = Doc.from_spans("He sleeps.", [[(0, 2), (3, 9), (9, 10)]])
         >>> " ".join(token.form for token in doc.tokens)
@@ -177,7 +177,7 @@ def read_docs(path: str | Path, encoding: str = "utf-8") -> Iterator[Doc]:
         path: The file, plain or compressed; "-" is standard input.
         encoding: The encoding of the file.
 
-    Example:
+    Examples:
         >>> import structron, tempfile
         >>> from pathlib import Path
         >>> doc = structron.Doc.from_spans("He sleeps.", [[(0, 2), (3, 9), (9, 10)]])

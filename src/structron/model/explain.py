@@ -16,24 +16,25 @@ from structron.search.beam.engine import NO_ANCHORS
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import Walk
 from structron.search.beam.scores import unit_of, units_of
+from structron.show.weights import ShortFloats
 
 Contributions = dict[int, float]
 """What each feature, by its place, gives to an action's score."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reason(ShortFloats):
     """What a feature gives to an action; negative: to the runner-up."""
 
     feature: str
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+@dataclass(frozen=True, slots=True, repr=False)
+class Step(ShortFloats):
     """An action, the state that it was taken in, and why; without a runner-up no other action is possible there.
 
-    Example:
+    Examples:
         >>> from structron.model.explain import Reason, Step
         >>> print(Step("shift", "dogs | bark", 3.0, "left", 2.5, [Reason("s0.t=NOUN", 2.5)]))
         shift  [dogs | bark]  by 2.5 before left

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from structron.errors import shown
-from structron.show.weights import weights_to_html
+from structron.show.weights import ShortFloats, weights_to_html
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+@dataclass(frozen=True, slots=True, repr=False)
+class Weight(ShortFloats):
     """A feature's weight for a label or an action.
 
-    Example:
+    Examples:
         >>> from structron.model.heaviest import Weight
         >>> print(Weight("w[0]=dog", "NOUN", 2.5))
         w[0]=dog → NOUN
@@ -35,7 +35,7 @@ class Heaviest:
     labels: for each label or action. The others are of chains: label pairs, triples, features paired with the label
     before, and features of whole documents.
 
-    Example:
+    Examples:
         >>> from structron import Tagger
         >>> train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("cat", "NOUN")]]
         >>> tagger = Tagger(templates=["w[0]"], cutoff=0, runs=1).fit(train)

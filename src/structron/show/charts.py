@@ -118,7 +118,7 @@ def history_svg(history: Sequence[Mapping[str, Any]]) -> str:
 class History(list):
     """The passes of a training, as records; a notebook shows curves.
 
-    Example:
+    Examples:
         >>> from structron import Tagger
         >>> train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("cat", "NOUN")]]
         >>> tagger = Tagger(templates=["w[0]"], cutoff=0, runs=1).fit(train)

@@ -50,7 +50,7 @@ INSTEAD: Mapping[str, str] = {
 class ParameterWarning(UserWarning):
     """A parameter of sklearn-crfsuite means something else here, or nothing.
 
-    Example:
+    Examples:
         >>> import warnings
         >>> from structron.sklearn import CRF, ParameterWarning
         >>> with warnings.catch_warnings():
@@ -86,7 +86,7 @@ class CRF(SequenceLabeler):
         n_jobs: Number of threads.
         random_state: Seed for shuffling.
 
-    Example:
+    Examples:
         >>> import warnings
         >>> from structron.sklearn import CRF
         >>> X = [[{"w": "the"}, {"w": "dog"}, {"w": "barks"}], [{"w": "a"}, {"w": "cat"}, {"w": "sleeps"}]]

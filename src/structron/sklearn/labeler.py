@@ -44,7 +44,7 @@ class Labellings(list):
 
     numpy makes no matrix of ragged lists, and `cross_val_predict` joins what the folds predict as arrays.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from structron.sklearn import Labellings
         >>> np.asarray(Labellings([["DET", "NOUN"], ["VERB"]])).shape
@@ -70,7 +70,7 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         tagger_: An object for single sequences, as in python-crfsuite.
         labeler_: The underlying labeller; its `model_` has the weights.
 
-    Example:
+    Examples:
         >>> from structron.sklearn import SequenceLabeler
         >>> X = [["the", "dog", "barks"], ["a", "cat", "sleeps"]]
         >>> y = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"]]

@@ -43,7 +43,7 @@ class TrainingLog:
     iterations: a dict for each pass with num, time (seconds), loss (wrong tokens), updates, item_accuracy_float (while
     learning), and with dev data dev_accuracy.
 
-    Example:
+    Examples:
         >>> from structron.sklearn import CRF
         >>> crf = CRF(max_iterations=5).fit([["the", "dog"], ["a", "cat"]], [["DET", "NOUN"], ["DET", "NOUN"]])
         >>> crf.training_log_.last_iteration["loss"]
@@ -98,7 +98,7 @@ class Labeler(Protocol):
 class Tagger:
     """A trained model with the methods of `pycrfsuite.Tagger`, for one sequence at a time.
 
-    Example:
+    Examples:
         >>> from structron.sklearn import CRF
         >>> crf = CRF(max_iterations=5).fit([["the", "dog"], ["a", "cat"]], [["DET", "NOUN"], ["DET", "NOUN"]])
         >>> crf.tagger_.tag(["the", "cat"])

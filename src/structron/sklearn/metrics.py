@@ -1,6 +1,6 @@
 """Scores of label sequences, by the names of `sklearn_crfsuite.metrics`: scikit-learn's, over the tokens of all.
 
-Example:
+Examples:
     >>> from structron.sklearn import metrics
     >>> metrics.flat_accuracy_score([["A", "B"], ["A", "A"]], [["A", "B"], ["A", "B"]])
     0.75

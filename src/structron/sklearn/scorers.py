@@ -1,6 +1,6 @@
 """Scorers for `cross_val_score`, `GridSearchCV` and their like, by the names of `sklearn_crfsuite.scorers`.
 
-Example:
+Examples:
     >>> from structron.sklearn import CRF, scorers
     >>> X, y = [["the", "dog"], ["a", "cat"]], [["DET", "NOUN"], ["DET", "NOUN"]]
     >>> float(scorers.flat_accuracy(CRF().fit(X, y), X, y))

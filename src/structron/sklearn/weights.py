@@ -18,7 +18,7 @@ def show_weights(
         targets: These labels only.
         feature_re: Only features in whose names this pattern is found; pairs are left out.
 
-    Example:
+    Examples:
         >>> show_weights(crf, top=5, targets=["B-NP"])  # doctest: +SKIP
     """
     labeler = estimator._fitted()

@@ -29,7 +29,7 @@ class EntityRecognizer(ChainLabeler):
     The margin is 50 unless `alma` or `swvp` is given. All built-in document features are used if the search is exact
     and `swvp` is not given.
 
-    Example:
+    Examples:
         >>> from structron import Document, EntityRecognizer
         >>> ann = [("Ann", "B-PER"), ("lives", "O"), ("in", "O"), ("Paris", "B-LOC")]
         >>> bob = [("Bob", "B-PER"), ("left", "O"), ("Rome", "B-LOC")]

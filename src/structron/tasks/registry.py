@@ -75,7 +75,7 @@ def load(
     Returns:
         The trained estimator.
 
-    Example:
+    Examples:
         >>> import structron
         >>> nlp = structron.load("english")
         >>> [word.upos for word in nlp("He flew to Paris.").words]

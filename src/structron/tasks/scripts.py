@@ -136,7 +136,7 @@ class Lemmatizer(ScriptLabeler):
 
     With `letters` those of unknown words are spelled letter by letter (transducer.py) where that is surer.
 
-    Example:
+    Examples:
         >>> from structron import Lemmatizer
         >>> pairs = [("dogs", "dog"), ("cats", "cat"), ("barks", "bark"), ("sleep", "sleep")]
         >>> lemmatizer = Lemmatizer(columns=["form", "lemma"], cutoff=0).fit([pairs])

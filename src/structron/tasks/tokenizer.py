@@ -36,7 +36,7 @@ MOST_TOKENS = 1000
 class Tokenizer(ChainLabeler):
     """Splits text into sentences and tokens. The margin is 200 unless `alma` or `swvp` is given.
 
-    Example:
+    Examples:
         >>> import structron
         >>> tokenizer = structron.load("english").part("tokenizer")
         >>> [doc] = tokenizer.predict(["She didn't sleep. He did."])

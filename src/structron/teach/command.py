@@ -12,8 +12,11 @@ from structron.teach.exchange import add_files, format_of, matching, write_file
 from structron.teach.project import Project, check_name
 from structron.teach.tasks import TASKS
 from structron.teach.teacher import load_start
+from structron.text.trees import MARK
 
 MODEL = ".structron"
+COMMON = ("nsubj", "obj", "obl", "nmod", "amod", "det", "case", "advmod", "conj")
+"""Relations of UD that get the digits, as they are the most frequent ones in most treebanks."""
 
 
 def run(
@@ -106,7 +109,8 @@ def _add(project: Project, texts: Sequence[str], tokenizer: str) -> str:
 def _labels_of(model: Any, task: str) -> list[str]:
     """The labels that a model knows, without B- and I-."""
     if TASKS[task].trees:
-        return sorted({relation for relation in model.relations_ if relation})
+        known = {relation.partition(MARK)[0] for relation in model.relations_ if relation}
+        return [*(own for own in COMMON if own in known), *sorted(known.difference(COMMON))]
     labels = [label[2:] if TASKS[task].spans else label for label in model.model_.labels if label != "O"]
     return list(dict.fromkeys(label for label in labels if label))
 

@@ -49,7 +49,7 @@ class Word(InSentence):
 
     Inside a multiword token a word has its own span where the words' forms spell the token, else the whole token's.
 
-    Example:
+    Examples:
         >>> from structron import Doc
         >>> lines = ["1 She she PRON _ _ 2 nsubj _ _", "2 sleeps sleep VERB _ _ 0 root _ _", ""]
         >>> doc = Doc.from_conllu(line.replace(" ", "\\t") + "\\n" for line in lines)
@@ -86,7 +86,7 @@ class Word(InSentence):
 class Node:
     """A word of a tree with what depends on it; printed, it is a drawing with a line for each word.
 
-    Example:
+    Examples:
         >>> from structron import Doc
         >>> lines = ["1 She she PRON _ _ 2 nsubj _ _", "2 sleeps sleep VERB _ _ 0 root _ _", ""]
         >>> doc = Doc.from_conllu(line.replace(" ", "\\t") + "\\n" for line in lines)
@@ -114,7 +114,7 @@ class Node:
 class Token:
     """A span of the text: one word, or several (a multiword token), and the exact white space after it.
 
-    Example:
+    Examples:
         >>> from structron import Doc
         >>> doc = Doc.from_spans("I can't.", [[(0, 1), (2, 7), (7, 8)]], lambda form: form.split("'"))
         >>> [(token.form, token.is_multiword, len(token.words)) for token in doc.tokens]
@@ -154,7 +154,7 @@ class Token:
 class Entity:
     """A name: the words first … last - 1 of a sentence (counted from 0), and their span of the text.
 
-    Example:
+    Examples:
         >>> from structron import Doc
         >>> doc = Doc.from_spans("Ann Lee left.", [[(0, 3), (4, 7), (8, 12), (12, 13)]])
         >>> doc.sentences[0].set_entities(["B-PER", "I-PER", "O", "O"])
@@ -177,7 +177,7 @@ class Sentence:
     `new_document` and `new_paragraph` say that one begins here, by its id where it has one. `empty_nodes` are raw
     lines, each after the number of words that stand before it.
 
-    Example:
+    Examples:
         >>> from structron import Doc
         >>> lines = ["1 She she PRON _ _ 2 nsubj _ _", "2 sleeps sleep VERB _ _ 0 root _ _", ""]
         >>> doc = Doc.from_conllu(line.replace(" ", "\\t") + "\\n" for line in lines)

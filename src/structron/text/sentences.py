@@ -21,7 +21,7 @@ class Document(list):
     """A list of sentences that are labelled as one sequence, so that the labels of one can influence those of the
     others.
 
-    Example:
+    Examples:
         >>> from structron import Document
         >>> Document([[("Ann", "NNP"), ("left", "VBD")], [("She", "PRP"), ("cried", "VBD")]])
         [[('Ann', 'NNP'), ('left', 'VBD')], [('She', 'PRP'), ('cried', 'VBD')]]

@@ -59,7 +59,7 @@ def hybrid(best, gold, alive, right, n):
 class Rule:
     """An update rule: which step of a search to learn from, and how the search has to run for it.
 
-    Example:
+    Examples:
         >>> from structron.update.violation import Rule
         >>> def last_violation(best, gold, alive, right, n):
         ...     for i in range(n, 0, -1):

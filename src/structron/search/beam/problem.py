@@ -116,7 +116,7 @@ class SearchProblem:
         spell: Names of the values of atoms, which `inspect` and `explain` show.
         unchecked: Compile the functions without checks: a mistake in them may then crash the process or never end.
 
-    Example:
+    Examples:
         >>> from structron import SearchProblem
         >>> def start(x, table, states, s):
         ...     states[s, 1] = 0

@@ -12,7 +12,7 @@ export function ticks(low, high, count = 4) {
 }
 
 // lines: [{ name, kind, points: [[x, y]] }]; options: { title, x, wide, high, marks: [{ x, y, text, kind, pick }], whole }
-export function curves(lines, { title, x: across = "pass", wide = 400, high = 190, whole = true, unit = "" } = {}) {
+export function curves(lines, { title, x: across = "pass", wide = 400, high = 190, whole = true, unit = "", most = Infinity } = {}) {
   wide = Math.min(wide, Math.max(300, document.documentElement.clientWidth - 70));
   const points = lines.flatMap((line) => line.points).filter(([, y]) => Number.isFinite(y));
   if (!points.length) return null;
@@ -20,9 +20,9 @@ export function curves(lines, { title, x: across = "pass", wide = 400, high = 19
   let [lowX, highX] = [Math.min(...points.map((p) => p[0])), Math.max(...points.map((p) => p[0]))];
   let [lowY, highY] = [Math.min(...points.map((p) => p[1])), Math.max(...points.map((p) => p[1]))];
   if (lowX === highX) [lowX, highX] = [lowX - 0.5, highX + 0.5];
-  if (lowY === highY) [lowY, highY] = lowY ? [lowY - Math.abs(lowY) * 0.05, highY + Math.abs(highY) * 0.05] : [0, 1];
+  if (lowY === highY) [lowY, highY] = lowY ? [lowY - Math.abs(lowY) * 0.05, Math.max(highY, Math.min(most, highY + Math.abs(highY) * 0.05))] : [0, 1];
   const pad = (highY - lowY) * 0.08;
-  [lowY, highY] = [lowY >= 0 ? Math.max(0, lowY - pad) : lowY - pad, highY + pad];
+  [lowY, highY] = [lowY >= 0 ? Math.max(0, lowY - pad) : lowY - pad, Math.max(highY, Math.min(most, highY + pad))];
   const x = (value) => left + ((value - lowX) / (highX - lowX)) * (wide - left - right);
   const y = (value) => high - foot - ((value - lowY) / (highY - lowY)) * (high - top - foot);
   const marks = ticks(lowY, highY), digits = marks.length > 1 ? Math.max(0, Math.min(4, Math.ceil(-Math.log10(marks[1] - marks[0]) - 1e-9))) : 2;
@@ -54,11 +54,11 @@ const share = (part, whole) => (part === undefined || !whole ? NaN : (100 * part
 export function historyCharts(passes, metric = "score") {
   const line = (name, value, kind) => ({ name, kind, points: passes.map((own) => [own.pass, value(own)]) });
   return [
-    curves([line("dev", (own) => own.dev, "good")], { title: `Dev ${metric}` }),
-    curves([line("wrong tokens", (own) => share(own.wrong_tokens, own.tokens), "bad")], { title: "Wrong tokens in training, %", unit: " %" }),
+    curves([line("dev", (own) => own.dev, "good")], { title: `Dev ${metric}`, most: 100 }),
+    curves([line("wrong tokens", (own) => share(own.wrong_tokens, own.tokens), "bad")], { title: "Wrong tokens in training, %", unit: " %", most: 100 }),
     curves([line("updates", (own) => own.updates, "main")], { title: "Updates" }),
-    curves([line("invalid", (own) => share(own.invalid, own.updates), "bad")], { title: "Invalid updates, %", unit: " %" }),
-    curves([line("fell off", (own) => share(own.fell_off, own.examples), "bad")], { title: "Gold fell off the beam, % of sentences", unit: " %" }),
+    curves([line("invalid", (own) => share(own.invalid, own.updates), "bad")], { title: "Invalid updates, %", unit: " %", most: 100 }),
+    curves([line("fell off", (own) => share(own.fell_off, own.examples), "bad")], { title: "Gold fell off the beam, % of sentences", unit: " %", most: 100 }),
     curves([line("where", (own) => own.fell_at ?? NaN, "gold")], { title: "Where gold fell off: 0 first word, 1 last" }),
     curves([line("errors", (own) => own.search_errors, "bad")], { title: "Search errors" }),
   ].filter(Boolean);

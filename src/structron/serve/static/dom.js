@@ -56,8 +56,8 @@ export const empty = (...children) => h("div", { class: "empty" }, ...children);
 export function number(value, digits = 2) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
-  if (size >= 10000) return Math.round(value).toLocaleString("en");
-  return Number.isInteger(value) ? String(value) : value.toFixed(size >= 100 ? Math.min(1, digits) : digits);
+  const text = size >= 10000 ? Math.round(value).toLocaleString("en") : Number.isInteger(value) ? String(value) : value.toFixed(size >= 100 ? Math.min(1, digits) : digits);
+  return text.replace("-", "−");
 }
 
 export const signed = (value, digits = 2, fixed = false) => (value > 0 ? "+" : value < 0 ? "−" : "") + (fixed ? Math.abs(value).toFixed(digits) : number(Math.abs(value), digits));

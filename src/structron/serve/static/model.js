@@ -52,7 +52,7 @@ export async function open(main, given, write) {
     put(facts, h("h2", {}, now.name), h("dl", { class: "facts-list" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, typeof value === "number" ? number(value) : /^\d{5,}$/.test(value) ? Number(value).toLocaleString("en") : value)))),
       h("details", {}, h("summary", {}, "How it was trained"), h("p", { class: "signature" }, now.signature), h("dl", { class: "facts-list options" }, Object.entries(now.options).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value || "–"))))));
     const drawn = historyCharts(now.history, now.metric);
-    put(charts, h("h2", {}, "Training"), drawn.length ? h("div", { class: "chart-grid" }, drawn) : h("p", { class: "soft" }, "The model file has no training history, because compact models do not store it. Train without --compact to see it here."));
+    put(charts, h("h2", {}, "Training"), drawn.length ? h("div", { class: "chart-grid" }, drawn) : h("p", { class: "soft" }, "The model file has no training history, because compact models do not store it. Train without ", h("code", {}, "--compact"), " to see it here."));
     drawLabels();
     drawFeatures();
   }

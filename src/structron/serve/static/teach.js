@@ -225,7 +225,7 @@ function actions() {
 
 function progress() {
   const lines = status.corrections.length > 1 && curves([{ name: "corrections", points: status.corrections }], { title: "Corrections per 100 words", x: "answers", wide: 330 });
-  const scores = status.scores.length > 1 && curves([{ name: "score", points: status.scores }], { title: "Score on held-out sentences", x: "answers", wide: 330 });
+  const scores = status.scores.length > 1 && curves([{ name: "score", points: status.scores }], { title: "Score on held-out sentences", x: "answers", wide: 330, most: 100 });
   const left = status.sentences - status.answered - status.skipped;
   return h("section", { class: "panel progress", "aria-label": "Progress" },
     h("p", { class: "counts" }, h("b", {}, status.answered.toLocaleString("en")), " answered, ", h("b", {}, left.toLocaleString("en")), " left",

@@ -18,20 +18,21 @@ from structron.kernels.table import table_find
 from structron.model.chain import ChainModel
 from structron.model.heaviest import Heaviest, Weight, heaviest, largest
 from structron.search.chain.scores import FORBIDDEN
+from structron.show.weights import ShortFloats
 
 Whole = Callable[[Prepared, list[int]], dict[str, float]]
 START = "<s>"
 """What stands before the first label of a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+@dataclass(frozen=True, slots=True, repr=False)
+class Contribution(ShortFloats):
     """What a feature gives to the label of a token (counted from 0).
 
-    Example:
+    Examples:
         >>> from structron.tasks.chain.explain import Contribution
-        >>> Contribution(token=1, feature="w[0]=dog", weight=2.5).feature
-        'w[0]=dog'
+        >>> Contribution(token=1, feature="w[0]=dog", weight=2.400001525878906)
+        Contribution(token=1, feature='w[0]=dog', weight=2.4)
     """
 
     token: int
@@ -39,14 +40,14 @@ class Contribution:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+@dataclass(frozen=True, slots=True, repr=False)
+class Decision(ShortFloats):
     """Why a token has its label: `because` says what spoke for the chosen labelling and, negative, for the other.
 
     The other is the best labelling with another label here; at neighbouring tokens it may differ too. All its
     contributions together are the margin. Without a runner-up no other label is possible.
 
-    Example:
+    Examples:
         >>> from structron import Tagger
         >>> train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("cat", "NOUN")]]
         >>> tagger = Tagger(templates=["w[0]"], cutoff=0, runs=1).fit(train)

@@ -329,7 +329,7 @@ class ChainLabeler(LabelPredictor):
 class Tagger(ChainLabeler):
     """Tags words: one label for every word, such as its part of speech, scored by accuracy.
 
-    Example:
+    Examples:
         >>> from structron import Tagger
         >>> train = [
         ...     [("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")],
@@ -348,7 +348,7 @@ class Tagger(ChainLabeler):
 class Chunker(ChainLabeler):
     """Finds chunks: labels such as B-NP, I-NP, O, kept in a legal order and scored by conlleval's F1.
 
-    Example:
+    Examples:
         >>> from structron import Chunker
         >>> from structron.data.toy_english import toy_english
         >>> train = [list(zip(s.words, s.pos, s.chunks)) for s in toy_english(100)]

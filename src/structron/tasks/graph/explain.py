@@ -18,6 +18,7 @@ from structron.search.graph import features, relations, scores
 from structron.search.graph import templates as groups
 from structron.search.graph.features import BINS, PLAIN, look_at
 from structron.search.trees import parts
+from structron.show.weights import ShortFloats
 from structron.weights.hashed import LOG_CELLS, shift_of
 
 bin_of, order_of, side_of = (entry(own) for own in (features.bin_of, features.order_of, features.side_of))
@@ -32,8 +33,8 @@ Feature = tuple[str, int]
 """Its name, and its place among the weights."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+@dataclass(frozen=True, slots=True, repr=False)
+class Attachment(ShortFloats):
     """A word's head and relation, the head in the best tree with another one, and why."""
 
     word: str

@@ -37,7 +37,7 @@ class GraphParser(TreeParser):
     Projective trees are found by Eisner's algorithm, others as maximum spanning arborescences, at order 2 by hill
     climbing from the best projective tree. With a margin C the correct tree must win by C for every wrong arc.
 
-    Example:
+    Examples:
         >>> from structron import GraphParser
         >>> train = [[("The", "DT", "2", "det"), ("dog", "NN", "3", "nsubj"), ("barks", "VBZ", "0", "root")]]
         >>> columns = ["word", "pos", "head", "deprel"]

@@ -35,7 +35,7 @@ class JointTagger(EncodedLabeler):
     In templates, t[-1] and c[-1] are the previous tag and chunk label. A function given as `jj` receives pairs such as
     NN/B-NP. By default the beam is 2, with LaSO updates and a margin of 5.
 
-    Example:
+    Examples:
         >>> from structron import JointTagger
         >>> from structron.data.toy_english import toy_english
         >>> train = [list(zip(s.words, s.pos, s.chunks)) for s in toy_english(100)]

@@ -468,7 +468,7 @@ class BeamLearner(ProblemEstimator):
     `update` is the name of a rule, or a `Rule` of your own. A function given as `jj` receives the correct and the
     predicted actions; see `exchangeable` of the problem.
 
-    Example:
+    Examples:
         >>> from structron import BeamLearner, SearchProblem
         >>> def start(x, table, states, s):
         ...     states[s, 1] = 0

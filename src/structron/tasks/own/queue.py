@@ -39,7 +39,7 @@ class QueueLearner(ProblemEstimator):
     are all correct. If a beam is enough, `BeamLearner` (update="laso", merge=False) learns the same about ten times
     as fast.
 
-    Example:
+    Examples:
         >>> from structron import QueueLearner, SearchProblem
         >>> def start(x, table, states, s):
         ...     states[s, 1] = 0

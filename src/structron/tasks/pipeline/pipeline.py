@@ -52,7 +52,7 @@ USE = ("compact", "lines")
 class Pipeline(Estimator):
     """Analyses plain text: tokens, multiword tokens, tags, features, lemmas, trees and entities.
 
-    Example:
+    Examples:
         >>> import structron
         >>> nlp = structron.load("english")
         >>> doc = nlp("He flew to Paris.")

@@ -31,7 +31,7 @@ class SegmentChunker(EncodedLabeler):
     are BIO (IOB2). By default the beam is 4, with max-violation updates and a margin of 2; with `alma` updates are
     LaSO's.
 
-    Example:
+    Examples:
         >>> from structron import SegmentChunker
         >>> from structron.data.toy_english import toy_english
         >>> train = [list(zip(s.words, s.pos, s.chunks)) for s in toy_english(100)]

@@ -54,7 +54,7 @@ class Parser(TreeParser):
     Templates are default, huang, a file, or a list of strings. Words seen less often than the cutoff are treated as
     unknown.
 
-    Example:
+    Examples:
         >>> from structron import Parser
         >>> train = [[("The", "DT", "2", "det"), ("dog", "NN", "3", "nsubj"), ("barks", "VBZ", "0", "root")]]
         >>> parser = Parser(columns=["word", "pos", "head", "deprel"], passes=2).fit(train)
