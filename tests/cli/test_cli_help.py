@@ -143,6 +143,7 @@ def test_mistakes_name_the_help_of_the_task(refuses):
         ("annotate --format s", ["sentences", "svg"]),
         ("evaluate --gold t", ["tokens", "tags"]),
         ("evaluate --er", ["--errors"]),
+        ("experiment h", ["huang2012"]),
     ],
 )
 def test_what_a_shell_completes(line, expected):

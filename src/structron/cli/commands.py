@@ -62,6 +62,12 @@ def _tasks(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     return [task for task in TASKS if task.startswith(incomplete)]
 
 
+def _papers(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from structron.cli.experiment import OTHERS, papers
+
+    return [paper for paper in (*papers(), *OTHERS) if paper.startswith(incomplete)]
+
+
 class Program(click.Group):
     """All commands, in the order in which they were added."""
 
@@ -463,7 +469,7 @@ COMMANDS: list[click.Command] = [
             multiple=True,
             help="Texts to add, with their labels: plain text, CoNLL, CoNLL-U, JSON lines, brat (.ann) (repeatable).",
         ),
-        option("--task", metavar="TASK", help="Task of a new project: tagger, chunker, entities or parser."),
+        option("--task", metavar="tagger|chunker|entities|parser", help="Task of a new project."),
         option("--labels", metavar="A,B,…", help="Labels of a new project; you can add more on the page."),
         option(
             "--start",
@@ -489,8 +495,8 @@ COMMANDS: list[click.Command] = [
         option(
             "--format",
             "-f",
-            metavar="FORMAT",
-            help="With --export: conll, conllu, jsonl or brat; by default determined by the name.",
+            metavar="conll|conllu|jsonl|brat",
+            help="With --export: the format; by default determined by the name. brat is a folder.",
         ),
         option("--all", help="With --export: include sentences that are not annotated."),
         option(
@@ -532,7 +538,7 @@ COMMANDS: list[click.Command] = [
         "experiment",
         "cli.experiment",
         "Run the experiments of a paper and compare the results with its figures; resumes after an interruption.",
-        Argument("paper", "PAPER", "Author and year, for instance collins2002; or partial."),
+        Argument("paper", "PAPER", "Author and year, for instance collins2002; or partial.", shell_complete=_papers),
         option("--data", metavar="DIR", type=PATH, help="Folder of the corpora; by default STRUCTRON_DATA."),
         option("--quick", help="Use less data and fewer passes."),
         option("--out", metavar="DIR", type=PATH, help="Folder for the results; by default results, or results/quick."),

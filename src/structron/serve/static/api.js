@@ -6,7 +6,7 @@ async function ask(path, options) {
     answer = await fetch(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("The server does not respond. Is structron serve still running?");
+    throw new Error("The server does not respond. Is structron still running?");
   }
   const text = await answer.text();
   let found;
