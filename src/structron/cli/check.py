@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from structron.cli.places import check_places
-from structron.errors import shown
+from structron.errors import counted, shown
 from structron.eval.checks import AGAINST, RULES, Known, Report
 from structron.io import read
 from structron.io.text import display_name, read_lines
@@ -48,7 +48,8 @@ def _as_json(report: Report, rules: Sequence[str]) -> str:
 
 
 def _as_text(report: Report, rules: Sequence[str]) -> str:
-    lines = [f"{report.sentences} sentences, {report.words} words, {report.counts.total()} problems"]
+    sizes = {"sentence": report.sentences, "word": report.words, "problem": report.counts.total()}
+    lines = [", ".join(counted(number, kind) for kind, number in sizes.items())]
     for rule in rules:
         if report.counts[rule]:
             lines.append(f"{report.counts[rule]:7}  {rule:12}  {RULES[rule]}")
