@@ -32,7 +32,7 @@ VIEWS = {
         ".tree .word",
         760,
     ),
-    "beam": ("beam?model=english%2Fparser&step=5", ".lattice", 1500),
+    "beam": ("beam?model=english%2Fparser&step=4", ".lattice", 1500),
     "model": ("model?model=english%2Fparser", ".bars li", 760),
     "training": ("training", ".curves", 620),
     "compare": ("compare", ".scores", 800),

@@ -70,6 +70,15 @@ def test_trees_that_cannot_be(item, heads, wrong):
         TASKS["parser"].check(item, known, ["det"])
 
 
+def test_the_relation_of_the_root_needs_no_label(item):
+    count = len(padded(item, [])["labels"])
+    known = {"heads": [0, 1, *[None] * (count - 2)], "relations": ["root", "det", *[None] * (count - 2)]}
+    assert TASKS["parser"].check(item, known, ["det"]) == known
+    known["relations"][1] = "root"
+    with pytest.raises(StructronError, match="no relation 'root'"):
+        TASKS["parser"].check(item, known, ["det"])
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_documents_say_what_was_put_into_them(task):
     corpus = toy_english(20, seed=2)

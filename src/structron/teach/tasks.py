@@ -206,6 +206,10 @@ def _agreement(known: Known, found: Known) -> list[bool]:
     ]
 
 
+ROOT = "root"
+"""The relation of the root in Universal Dependencies, which nobody has to choose."""
+
+
 def _check_tree(forms: Sequence[str], given: Known, labels: Sequence[str]) -> Known:
     heads, relations = given.get("heads"), given.get("relations")
     if not (isinstance(heads, list) and isinstance(relations, list) and len(heads) == len(relations) == len(forms)):
@@ -213,7 +217,7 @@ def _check_tree(forms: Sequence[str], given: Known, labels: Sequence[str]) -> Kn
     for k, (form, head, relation) in enumerate(zip(forms, heads, relations, strict=True), 1):
         if head is not None and (type(head) is not int or not 0 <= head <= len(forms) or head == k):
             raise StructronError(f"word {k} ({quoted(form)}): head {head}; expected 0 to {len(forms)}, another word")
-        if relation is not None and relation not in labels:
+        if relation is not None and relation not in labels and (head, relation) != (0, ROOT):
             raise StructronError(
                 f"word {k} ({quoted(form)}): no relation {quoted(relation)}; expected one of {', '.join(labels)}"
             )
