@@ -41,15 +41,15 @@ def _digest(header: dict, tensors: Tensors) -> str:
     return digest.hexdigest()
 
 
-def save(path: str | Path, header: dict[str, Any], tensors: Tensors, packed: bool = False) -> None:
+def save(path: str | Path, header: dict[str, Any], tensors: Tensors, packed: int = 0) -> None:
     """Write a model file atomically; equal models give equal bytes (several metadata would come in any order).
 
-    packed: in few bytes, which take longer to read.
+    packed: in few bytes, 1 to 9: the more, the fewer and the longer it takes; 0: as they are.
     """
     import safetensors.numpy
 
     if packed:
-        tensors, header["packed"] = pack_all(tensors)
+        tensors, header["packed"] = pack_all(tensors, packed)
     if nested(header):
         raise StructronError(f"{path}: the data to save are nested too deep")
     header = json.loads(json.dumps({**header, "format": FORMAT, "version": __version__}))

@@ -33,8 +33,8 @@ def of_planes(planes: np.ndarray, kind: np.dtype | str) -> np.ndarray:
     return np.ascontiguousarray(planes.T).reshape(-1).view(kind)
 
 
-def pack_all(tensors: Tensors) -> tuple[Tensors, dict[str, Any]]:
-    """Packed arrays, and for each that was packed how: [way, kind, shape]."""
+def pack_all(tensors: Tensors, level: int = 9) -> tuple[Tensors, dict[str, Any]]:
+    """Packed arrays, and for each that was packed how: [way, kind, shape]. level: of compression, 1 to 9."""
     packed: Tensors = {}
     ways: dict[str, Any] = {}
     for name, array in tensors.items():
@@ -51,7 +51,7 @@ def pack_all(tensors: Tensors) -> tuple[Tensors, dict[str, Any]]:
             data = np.searchsorted(values, flat).astype(np.uint8).tobytes()
         else:
             data = byte_planes(flat).tobytes()
-        packed[name] = np.frombuffer(zlib.compress(data, 9), np.uint8)
+        packed[name] = np.frombuffer(zlib.compress(data, level), np.uint8)
         ways[name] = [way, kind, list(array.shape)]
     return packed, ways
 

@@ -334,7 +334,7 @@ class Pipeline(Estimator):
         header, tensors = self._contents(model)
         if self.options.compact:
             header["training"]["history"] = []  # a small file does without
-        modelfile.save(path, header, tensors, packed=self.options.compact)
+        modelfile.save(path, header, tensors, packed=9 if self.options.compact else 1)
 
     def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         parts: dict[str, Any] = {}

@@ -68,7 +68,7 @@ class Parser(TreeParser):
     def save(self, path: str | Path) -> None:
         if not self.options.compact:
             return super().save(path)
-        return modelfile.save(path, *compacted(*self.contents(), LEAST, LEVELS), packed=True)
+        return modelfile.save(path, *compacted(*self.contents(), LEAST, LEVELS), packed=9)
 
     # -- training ------------------------------------------------------------------------------------------------
 
