@@ -11,7 +11,7 @@ import structron
 from structron.cli import choose
 from structron.cli.app import main
 from structron.data.toy_english import toy_english
-from structron.tasks.choosing import Choice, Doubt, Plan, doubts, simulate
+from structron.tasks.choosing import Choice, Doubt, Doubter, Plan, doubts, simulate
 
 
 def rows_of(count: int, seed: int) -> list:
@@ -49,6 +49,18 @@ def test_margins_are_those_between_the_two_best_labellings(chunkers):
         assert mean.value == pytest.approx(np.mean([margin for margin in own if margin < math.inf]), rel=1e-6)
         assert own[doubt.word] == min(own)
         assert doubt.reason.startswith(f"margin {min(own):.4g} at word {doubt.word + 1}, ")
+
+
+def test_doubt_of_words(chunkers):
+    """The mean of exp(-margin / small), where a tenth of the margins of the first batch are below `small`."""
+    rows = [[row[:2] for row in sentence] for sentence in rows_of(20, 6)]
+    doubter = Doubter(chunkers[:1], "doubt-per-word")
+    found = doubter(rows[:12]) + doubter(rows[12:])
+    _, margins = chunkers[0].predict_with_margins(rows)
+    small = np.quantile([m for own in margins[:12] for m in own if m < math.inf], 0.1)
+    for doubt, own in zip(found, margins, strict=True):
+        assert doubt.value == pytest.approx(-np.mean([math.exp(-m / small) for m in own]))
+    assert [doubt.word for doubt in found] == [int(np.argmin(own)) for own in margins]
 
 
 def test_models_that_differ(chunkers):
@@ -142,7 +154,7 @@ def test_disagreement_is_usual_with_several_models(files, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--by", "foo"], "unknown by 'foo'; expected one of: margin, margin-per-word, disagreement, random"),
+        (["--by", "foo"], "unknown by 'foo'; expected one of: margin, margin-per-word, doubt-per-word, "),
         (["--by", "disagreement"], "disagreement: one model; expected two or more of the same task"),
         (["--dev", "dev.conll"], "--dev: expected --simulate too"),
         (["--simulate"], "--simulate: expected --dev FILE"),

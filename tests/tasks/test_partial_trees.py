@@ -1,11 +1,13 @@
 """Trees of which some heads and relations are known: the target is the best tree that agrees."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import structron
 from structron import StructronError
-from structron.text.trees import arcs_cross, check_partial_tree
+from structron.text.trees import check_partial_tree, check_tree, fits_projective, is_projective, opened
 
 OPTIONS = {"runs": 1, "passes": 2, "average": "none", "bits": 16, "order": 1, "keep_heads": 0}
 TREES = [[2, 0, 2], [0, 1, 2], [3, 3, 0], [2, 0], [0, 1], [2, 3, 0]]
@@ -113,8 +115,30 @@ def test_parts_of_trees_by_hand():
     assert check_partial_tree([2, -1, -1]) is None
     assert check_partial_tree([0, 0, -1], many_roots=True) is None
     assert check_partial_tree([2, 3]) == (1, "head 3 out of range; expected 0 … 2")
-    assert arcs_cross([3, 4, -1, -1])
-    assert not arcs_cross([4, 3, -1, -1])
+    assert opened([3, 4, -1, -1]) == [3, -1, -1, -1]
+    assert opened([4, 3, -1, -1]) == [4, 3, -1, -1]
+
+
+@pytest.mark.parametrize("many_roots", [False, True])
+def test_known_heads_fit_a_projective_tree_if_one_has_them(many_roots):
+    """Against all trees of up to four words."""
+    for n in range(1, 5):
+        every = [heads for heads in product(range(n + 1), repeat=n) if check_tree(heads, many_roots) is None]
+        projective = [heads for heads in every if is_projective(heads)]
+        for known in product(range(-1, n + 1), repeat=n):
+            if any(head == word for word, head in enumerate(known, 1)):
+                continue
+            fits = any(all(a in (-1, b) for a, b in zip(known, heads, strict=True)) for heads in projective)
+            assert fits_projective(known, many_roots) == fits
+
+
+def test_crossing_arcs_are_left_open_where_heads_are():
+    crossing = [["a", "N", 3], ["b", "V", 4], ["c", "N", 0], ["d", "N", None]]
+    parser = structron.GraphParser(**OPTIONS, labelled=False).fit([*partial_rows(3, labelled=False), crossing])
+    assert parser.learner_.trees.heads[-4:].tolist() == [3, -1, 0, -1]
+    assert parser.notes_[-1] == (
+        "heads of crossing arcs in sentences with open heads: 1, left open (first: sentence 11, word 2)"
+    )
 
 
 def test_open_heads_are_not_scored():

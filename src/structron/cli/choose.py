@@ -19,7 +19,7 @@ from structron.io.text import check_writable, read_lines, unpacked_name
 from structron.runtime.progress import say
 from structron.runtime.threads import cores
 from structron.show.charts import panels
-from structron.tasks.choosing import Choice, Plan, check_criterion, doubts, simulate
+from structron.tasks.choosing import Choice, Doubter, Plan, check_criterion, simulate
 from structron.tasks.registry import load, path_of
 
 BATCH_TOKENS = 50_000
@@ -74,12 +74,13 @@ def run(
     check_text_place("--output", output)
     check_output(output)
     choice = Choice(number, 0.1 if at_random is None else at_random, diverse, seed)
+    doubter = Doubter(loaded, by, jobs or cores())
     reader = _text if _is_text(pool, format) else _sentences
     for corpus, batch in reader(pool, loaded, (format, columns, encoding), analyser):
         items = [corpus.item([sentence]) for sentence in batch]
         word = loaded[0].roles_.names.index(loaded[0].roles_.word)
         corpus.check_tags(items)
-        found = [None] * len(items) if by == "random" else doubts(loaded, items, by, jobs or cores())
+        found = [None] * len(items) if by == "random" else doubter(items)
         for sentence, item, doubt in zip(batch, items, found, strict=True):
             choice.add([row[word] for row in item], doubt, (sentence, [row[word] for row in item]))
     chosen = choice.chosen()

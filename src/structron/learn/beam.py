@@ -6,6 +6,7 @@ Its state is a few arrays: the weights and their sums. So a checkpoint is exact,
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, NoReturn
@@ -62,11 +63,13 @@ class Known:
 
     inputs: the same examples; a problem's `legal`, or another function in its place, gives the actions that agree.
     open: bool[examples]; of the others all is known, and their actions are those of the learner's inputs.
+    merge: False: what agrees depends on more of a state than its atoms, so that equivalent states are not one.
     """
 
     inputs: Inputs
     open: np.ndarray
     legal: Any = None  # the function's pointer; None: that of the problem
+    merge: bool = True
 
     def take(self, examples: np.ndarray) -> "Known":
         """What is known of some examples."""
@@ -93,6 +96,13 @@ def some_inputs(inputs: Inputs, examples: np.ndarray) -> Inputs:
     return Inputs(inputs.x[tokens], starts, inputs.table, inputs.limit[examples], gold, gold_ptr)
 
 
+def searched_stepwise(problem: SearchProblem) -> SearchProblem:
+    """The same problem, searched step by step though it may name the nodes of a lattice."""
+    found = copy(problem)
+    found.lattice = -1
+    return found
+
+
 class BeamTraining(Paced):
     """The learner of a problem under a beam and an update rule."""
 
@@ -100,7 +110,18 @@ class BeamTraining(Paced):
     """Find updates, but leave the weights as they are: learn/trace.py."""
 
     working: ClassVar[tuple[str, ...]] = (
-        *("engine", "agreeing", "delta", "store", "stats", "pace", "weighing", "choose", "choose_partial"),
+        *(
+            "engine",
+            "free",
+            "agreeing",
+            "delta",
+            "store",
+            "stats",
+            "pace",
+            "weighing",
+            "choose",
+            "choose_partial",
+        ),
     )
 
     def __init__(
@@ -136,10 +157,13 @@ class BeamTraining(Paced):
 
     def _begin(self) -> None:
         self.choose = chooser(self.rule.choose)
-        partial = self.knowledge is not None
-        self.engine = Engine(self.problem, self.search.beam, self.search.merge, keep=partial)
+        self.engine = Engine(self.problem, self.search.beam, self.search.merge)
         self.delta = make_delta()
-        self.agreeing = Engine(self.problem, self.search.beam, self.search.merge) if partial else None
+        self.free, self.agreeing, partial = None, None, self.knowledge is not None
+        if self.knowledge is not None:
+            how = (self.search.beam, self.search.merge if self.knowledge.merge else 0)
+            self.free = Engine(searched_stepwise(self.problem), *how, keep=True)
+            self.agreeing = Engine(searched_stepwise(self.problem), *how)
         stepwise = self.rule.mean or self.rule.go_on
         self.choose_partial = chooser(RULES["early"].choose) if partial and stepwise else self.choose
         self.store = SparseStore(self.problem.columns, self.anchored.table[:, 0])
@@ -171,6 +195,8 @@ class BeamTraining(Paced):
 
     def _call(self, sequence: np.ndarray, lo: int, hi: int) -> int:
         rule, given = self.rule, self.engine.given(self.inputs, self.sparse, self.anchored)
+        if self.knowledge is not None:
+            given.memory.clock[CLOCK] += 1
         check = (1 + (rule.valid and (self.swvp is None or self.swvp.valid))) * self.check
         mean = rule.mean * (fixing.EXPECTED if rule.expected else 1 + rule.literal)
         how = fixing.How(int(rule.stop_at_fall), int(rule.go_on), mean, int(check), int(self.dry))
@@ -186,14 +212,16 @@ class BeamTraining(Paced):
     def _call_partial(self, known: Known, sequence: np.ndarray, lo: int, hi: int) -> int:
         """Learn from examples that are not wholly known: forced decoding beside the free search."""
         assert self.agreeing is not None
-        given = self.engine.given(self.inputs, self.sparse, self.anchored)
+        assert self.free is not None
+        given = self.free.given(self.inputs, self.sparse, self.anchored)
         forced = self.agreeing.given(known.inputs, self.sparse, self.anchored)
         valid = self.rule.valid or self.rule.go_on
         how = fixing.How(int(valid), 0, 0, int((1 + valid) * self.check), int(self.dry))
-        self.agreeing.scratch(known.inputs).memory.clock[CLOCK] += 1
+        for own in (given, forced):
+            own.memory.clock[CLOCK] += 1
         legal = known.legal or self.problem.pointers[1]
         batch = (given, forced, self.delta, self.pace, sequence, lo, hi, how, self.stats)
-        return self.engine.call(LEARN_PARTIAL, legal, self.choose_partial, MEASURE, FITS, APPLY, *batch)
+        return self.free.call(LEARN_PARTIAL, legal, self.choose_partial, MEASURE, FITS, APPLY, *batch)
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         hi = batch_end(self.inputs.starts, sequence, lo, CALL_TOKENS)
@@ -208,7 +236,7 @@ class BeamTraining(Paced):
             done = self._call(sequence, lo, hi)
         if self.stats[fixing.TROUBLE] == fixing.FOLD:
             self._fold()
-        elif done < hi:
+        elif self.stats[fixing.TROUBLE]:
             self._fit_columns(int(sequence[done]), partial)
         if self.check and self.stats[fixing.NOT_VIOLATIONS]:
             count = counted(int(self.stats[fixing.NOT_VIOLATIONS]), "update")
@@ -226,18 +254,20 @@ class BeamTraining(Paced):
 
     def _forget(self) -> None:
         """Weights have changed: remembered sums no longer count."""
-        for engine in (self.engine, self.agreeing):
+        for engine in (self.engine, self.free, self.agreeing):
             if engine is not None:
                 engine.forget()
 
     def _fit_columns(self, example: int, partial: bool = False) -> None:
         trouble, step = int(self.stats[fixing.TROUBLE]), int(self.stats[fixing.STEPS])
         self.stats[fixing.TROUBLE] = self.stats[fixing.STEPS] = 0
-        arrays = self.engine.scratch(self.inputs)
-        if partial:
-            forced, self.stats[fixing.FIRST] = self.stats[fixing.FIRST] == KNOWN, 0
-            if forced and self.agreeing is not None and self.knowledge is not None:
-                arrays = self.agreeing.scratch(self.knowledge.inputs)
+        engine, inputs = self.engine, self.inputs
+        if partial and self.free is not None and self.agreeing is not None and self.knowledge is not None:
+            engine, forced = self.free, self.stats[fixing.FIRST] == KNOWN
+            self.stats[fixing.FIRST] = 0
+            if forced:
+                engine, inputs = self.agreeing, self.knowledge.inputs
+        arrays = engine.scratch(inputs)
         if trouble == fixing.MORE_DELTA:
             self.delta = make_delta(4 * len(self.delta.feature))
         elif trouble == fixing.MORE_WEIGHTS:
@@ -250,7 +280,7 @@ class BeamTraining(Paced):
             given = (self.problem.actions, self.inputs, example, arrays.frontier, arrays.trace)
             self.weighing = call_family(fresh, self.swvp.jj, *given, *lengths)
         else:
-            self.engine.settle(trouble, step, example, arrays, self.inputs)
+            engine.settle(trouble, step, example, arrays, self.inputs)
 
     def _refuse_step(self, example: int, chosen: int, last: int) -> NoReturn:
         """Say that an update rule chose a step which is not there."""
@@ -336,7 +366,7 @@ class BeamTraining(Paced):
         for member in members:
             member.store.settle(*member._mean())
             member.final = True
-            del member.inputs, member.engine, member.agreeing, member.knowledge
+            del member.inputs, member.engine, member.free, member.agreeing, member.knowledge
         model = members[0].assemble(members)
         for member in members:
             del member.store

@@ -55,12 +55,15 @@ class Knowledge:
         before = np.concatenate([[0], np.cumsum(several)])
         return before[bounds[1:]] > before[bounds[:-1]]
 
-    def contradiction(self, allowed: np.ndarray, starts: np.ndarray) -> tuple[int, int] | None:
+    def contradiction(
+        self, allowed: np.ndarray, starts: np.ndarray, among: np.ndarray | None = None
+    ) -> tuple[int, int] | None:
         """The first sentence with no labelling that is allowed and agrees, and its first token that none reaches.
 
-        allowed: bool[P, labels], which label may follow which. Only sentences with open tokens are looked at.
+        allowed: bool[P, labels], which label may follow which.   among: bool[sentences], those to be looked at; by
+        default those with open tokens.
         """
-        for s in np.flatnonzero(self.open_units(starts)).tolist():
+        for s in np.flatnonzero(self.open_units(starts) if among is None else among).tolist():
             reached = allowed[0]
             for i in range(int(starts[s]), int(starts[s + 1])):
                 here = reached & self.masks[self.mask_of[i]]

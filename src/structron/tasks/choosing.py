@@ -20,7 +20,9 @@ from structron.errors import StructronError, unknown
 from structron.fields import options_of
 from structron.tasks.capabilities import able, able_tasks, reason
 
-CRITERIA = ("margin", "margin-per-word", "disagreement", "random")
+CRITERIA = ("margin", "margin-per-word", "doubt-per-word", "disagreement", "random")
+SMALL = 0.1
+"""The share of words whose margins are small: a word at its edge is doubted by 1/e, one without a margin by 1."""
 ALIKE = 0.5
 """Sentences that share so much of their words and pairs of words are near-duplicates."""
 SPARE = 20
@@ -42,29 +44,59 @@ class Doubt:
         return {"value": None if self.value == inf else self.value, "reason": self.reason, "word": word}
 
 
+class Doubter:
+    """Looks at the sentences of a pool, batch by batch. What is a small margin, the first batch tells."""
+
+    def __init__(self, models: Sequence[Any], by: str, jobs: int = 1):
+        """models: several for disagreement, else one; by: one of CRITERIA but random."""
+        self.models, self.by, self.jobs = models, by, jobs
+        self.small: float | None = None
+
+    def __call__(self, sentences: Sequence[Any]) -> list[Doubt]:
+        """One for each sentence."""
+        if self.by == "disagreement":
+            return _disagreements([model.predict_columns(sentences, jobs=self.jobs) for model in self.models])
+        model = self.models[0]
+        if able(model.options_class, "confidence"):
+            labels, margins = model.predict_with_margins(sentences, jobs=self.jobs)
+            self._settle(margin for own in margins for margin in own)
+            return [self._doubt(*own) for own in zip(labels, margins, strict=True)]
+        lists = model.nbest(sentences, 2, jobs=self.jobs)
+        gaps = [own[0][1] - own[1][1] if len(own) > 1 else inf for own in lists]
+        if self.by == "margin":
+            return [Doubt(gap, f"margin {gap:.4g} of the whole analysis") for gap in gaps]
+        gaps = [gap / max(len(own), 1) for gap, own in zip(gaps, sentences, strict=True)]
+        self._settle(gaps)
+        return [Doubt(-self._doubted([gap]), f"margin {gap:.4g} a word of the whole analysis") for gap in gaps]
+
+    def _settle(self, margins: Iterable[float]) -> None:
+        """What a small margin is: the first tell."""
+        finite = [margin for margin in margins if margin < inf]
+        if self.small is None and finite:
+            self.small = max(float(np.quantile(finite, SMALL)), 1e-9)
+
+    def _doubted(self, margins: Sequence[float]) -> float:
+        """The mean doubt, from 0 to 1."""
+        return float(np.mean(np.exp(-np.array(margins) / (self.small or 1.0))))
+
+    def _doubt(self, labels: Sequence[str], margins: Sequence[float]) -> Doubt:
+        if not margins:
+            return Doubt(inf, "no words")
+        word = int(np.argmin(margins))
+        where = f"{margins[word]:.4g} at word {word + 1}, {labels[word]}"
+        if self.by == "margin":
+            return Doubt(margins[word], f"margin {where}", word)
+        if self.by == "doubt-per-word":
+            doubt = self._doubted(margins)
+            return Doubt(-doubt, f"doubt {doubt:.4f} a word, smallest margin {where}", word)
+        finite = [margin for margin in margins if margin < inf]
+        mean = float(np.mean(finite)) if finite else inf
+        return Doubt(mean, f"mean margin {mean:.4g}, {where}", word)
+
+
 def doubts(models: Sequence[Any], sentences: Sequence[Any], by: str, jobs: int = 1) -> list[Doubt]:
-    """One for each sentence. models: several for disagreement, else one; by: one of CRITERIA but random."""
-    if by == "disagreement":
-        return _disagreements([model.predict_columns(sentences, jobs=jobs) for model in models])
-    model = models[0]
-    if able(model.options_class, "confidence"):
-        labels, margins = model.predict_with_margins(sentences, jobs=jobs)
-        return [_doubt(*own, by) for own in zip(labels, margins, strict=True)]
-    lists = model.nbest(sentences, 2, jobs=jobs)
-    gaps = [own[0][1] - own[1][1] if len(own) > 1 else inf for own in lists]
-    return [Doubt(gap, f"margin {gap:.4g} of the whole analysis") for gap in gaps]
-
-
-def _doubt(labels: Sequence[str], margins: Sequence[float], by: str) -> Doubt:
-    if not margins:
-        return Doubt(inf, "no words")
-    word = int(np.argmin(margins))
-    where = f"word {word + 1}, {labels[word]}"
-    if by == "margin":
-        return Doubt(margins[word], f"margin {margins[word]:.4g} at {where}", word)
-    finite = [margin for margin in margins if margin < inf]
-    mean = float(np.mean(finite)) if finite else inf
-    return Doubt(mean, f"mean margin {mean:.4g}, {margins[word]:.4g} at {where}", word)
+    """Those of sentences that are looked at together; see Doubter."""
+    return Doubter(models, by, jobs)(sentences)
 
 
 def _disagreements(found: list[list[list[list]]]) -> list[Doubt]:

@@ -18,7 +18,7 @@ from structron.features.encode import Column
 from structron.io.tensors import Tensors
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.tasks.options import EntityOptions
-from structron.tasks.partial import check_closed
+from structron.tasks.partial import check_closed, check_order
 from structron.text import schemes
 from structron.text.sentences import decode_labels
 
@@ -130,16 +130,6 @@ class EntityRecognizer(ChainLabeler):
             raise ValueError("the scheme does not fit")
         self.written_ = learned["written"]
         super()._load_state(learned, tensors, **code)
-
-
-def check_order(labels: Sequence[str | None], scheme: str, where: str) -> None:
-    """Refuse labels that may not follow each other; what is open does not tell."""
-    for k, label in enumerate(labels):
-        before = labels[k - 1] if k else None
-        if label is None or (k and before is None) or schemes.allowed(before, label, scheme):
-            continue
-        after = repr(before) if k else "the start of the sentence"
-        raise StructronError(f"{where}, token {k + 1}: {label!r} after {after}; expected labels that {scheme} allows")
 
 
 def convert_all(sentences: Sequence[Sequence[str]], scheme: str, what: str = "labels") -> list[list[str]]:

@@ -120,7 +120,7 @@ class ChunkerOptions(LabelOptions):
 
 
 @options({"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "margin": DEFAULT, "cutoff": 2, "runs": 4})
-class SegmentOptions(Chunks, TokenOptions):
+class SegmentOptions(Chunks, Partial, TokenOptions):
     """Chunks as whole segments."""
 
     task: ClassVar[str] = "segments"
@@ -128,7 +128,6 @@ class SegmentOptions(Chunks, TokenOptions):
     default_templates: ClassVar[Mapping[str, str]] = {"pos": "segments", "": "segments-words"}
     task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "max-violation", "margin": 2.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
-        "open_label": ALL_KNOWN,
         "confidence": "it labels chunks, not tokens",
         "forced": "it labels chunks, not tokens",
         "tag_dictionary": "it does not label words one by one",
@@ -148,14 +147,13 @@ class SegmentOptions(Chunks, TokenOptions):
         "tag_dictionary": 5,
     }
 )
-class JointOptions(Tags, TagDictionary, TokenOptions):
+class JointOptions(Tags, TagDictionary, Partial, TokenOptions):
     """Tags and chunks together."""
 
     task: ClassVar[str] = "joint"
     about: ClassVar[str] = "Tags and chunks together, from just words."
     task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 2, "update": "laso", "margin": 5.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
-        "open_label": ALL_KNOWN,
         "confidence": "each word has two labels, so there is no single margin",
         "forced": "each word has two labels, and a file might give only one",
         "non_local": NO_CANDIDATES,

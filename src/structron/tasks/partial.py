@@ -10,6 +10,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.learn.partial import NO_SETS, Knowledge
+from structron.text import schemes
 from structron.text.sentences import Document
 
 OPEN = "\0"
@@ -99,8 +100,13 @@ def check_closed(prepared: Any, mark: str | None, what: str) -> None:
         return
     token = int(np.argmin(ids >= 0))
     s = int(np.searchsorted(prepared.starts, token, "right")) - 1
-    place = f"sentence {s + 1}, token {token - int(prepared.starts[s]) + 1}"
-    raise StructronError(f"{what}: {place}: an open label; expected known labels, for scoring")
+    raise open_in(what, s + 1, token - int(prepared.starts[s]) + 1)
+
+
+def open_in(what: str, sentence: int, token: int) -> StructronError:
+    """An open label where all have to be known."""
+    place = f"{what}: sentence {sentence}, token {token}"
+    return StructronError(f"{place}: an open label; expected known labels, for scoring")
 
 
 def knowledge_of(gold: np.ndarray, labels: int, sets: Mapping[int, Sequence[int]] = NO_SETS) -> Knowledge | None:
@@ -109,11 +115,17 @@ def knowledge_of(gold: np.ndarray, labels: int, sets: Mapping[int, Sequence[int]
 
 
 def check_agreement(
-    known: Knowledge, allowed: np.ndarray, prepared: Any, describe: Callable[[int], str], why: str
+    known: Knowledge,
+    allowed: np.ndarray,
+    prepared: Any,
+    describe: Callable[[int], str],
+    why: str,
+    among: np.ndarray | None = None,
 ) -> None:
-    """Refuse what no allowed labelling agrees with. describe: the label that a token is known to have."""
+    """Refuse what no allowed labelling agrees with. describe: the label that a token is known to have; among: the
+    sentences to be looked at."""
     starts = prepared.starts
-    found = known.contradiction(allowed, starts)
+    found = known.contradiction(allowed, starts, among)
     if found is None:
         return
     s, i = found
@@ -121,3 +133,13 @@ def check_agreement(
     place = f"training data: sentence {prepared.sentence_numbers[s]}, token {i + 1}"
     before = describe(token - 1) if i else "the start of the sentence"
     raise StructronError(f"{place}: {describe(token)} after {before}; expected {why}")
+
+
+def check_order(labels: Sequence[str | None], scheme: str, where: str) -> None:
+    """Refuse labels that may not follow each other; what is open does not tell."""
+    for k, label in enumerate(labels):
+        before = labels[k - 1] if k else None
+        if label is None or (k and before is None) or schemes.allowed(before, label, scheme):
+            continue
+        after = repr(before) if k else "the start of the sentence"
+        raise StructronError(f"{where}, token {k + 1}: {label!r} after {after}; expected labels that {scheme} allows")

@@ -19,7 +19,7 @@ from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
 from structron.runtime.threads import uncollected
 from structron.tasks.partial import OpenRows
-from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
+from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, roots_by_relation, settle_columns
 from structron.text.sentences import check_sentences, sharing_texts, starts_of
 from structron.text.trees import MARK, unlift
 
@@ -67,10 +67,12 @@ class TreeParser(Estimator):
         if note := rows.note():
             self.notes_.append(note)
         arcs = read_arcs(given, self.roles_, "training data", self.many_roots, rows.numbers or None)
+        arcs = roots_by_relation(arcs) if rows.missing else arcs
         if crossing:
             found = Projective(given, arcs, 0, "")
         else:
-            found = make_projective(given, arcs, self.options.nonprojective == "skip", self.labelled_)
+            skip, numbers = self.options.nonprojective == "skip", rows.numbers or None
+            found = make_projective(given, arcs, skip, self.labelled_, numbers, self.many_roots)
         self.lifted_ = self.lifted_ or (found.lifted > 0 and self.labelled_)
         if found.note:
             self.notes_.append(found.note)

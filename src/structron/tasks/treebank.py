@@ -5,7 +5,7 @@ rows ──read_arcs──▶ trees ──make_projective──▶ projective tr
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from structron.io import CONLLU_COLUMNS
 from structron.io.columns import EMPTY, TREE_COLUMNS, Columns, tree_columns
 from structron.tasks.partial import is_open
 from structron.text.sentences import starts_of
-from structron.text.trees import MARK, arcs_cross, check_partial_tree, is_projective, lift
+from structron.text.trees import MARK, check_partial_tree, fits_projective, is_projective, lift, opened
 
 RARE, FEW = 5, 16
 """Marks of lifted words seen less than RARE times are left off where there are more than FEW kinds of them."""
 
 Arc = tuple[int, str | None]
+ROOT = "root"
+"""The relation of roots where the data do not tell."""
 OPEN_HEAD = -1
 """The head of a word whose head is not known."""
 
@@ -105,16 +107,35 @@ class Projective:
     note: str
 
 
-def make_projective(sentences: Sequence[Sentence], arcs: Sequence[list[Arc]], skip: bool, labelled: bool) -> Projective:
-    """Lift crossing arcs, or leave their sentences out; the note counts them."""
+def make_projective(
+    sentences: Sequence[Sentence],
+    arcs: Sequence[list[Arc]],
+    skip: bool,
+    labelled: bool,
+    numbers: Sequence[int] | None = None,
+    many_roots: bool = False,
+) -> Projective:
+    """Lift crossing arcs, or leave their sentences out; the note counts them. Where heads are open, crossing arcs are
+    left open, too.
+
+    numbers: of the sentences, for the note.
+    """
     kept: list[Sentence] = []
     trees: list[list[Arc]] = []
-    lifted = crossing = partial = 0
-    for sentence, tree in zip(sentences, arcs, strict=True):
+    lifted = crossing = 0
+    loosened: list[str] = []
+    for number, sentence, tree in zip(numbers or range(1, len(arcs) + 1), sentences, arcs, strict=True):
         heads = [head for head, _ in tree]
-        if OPEN_HEAD in heads and arcs_cross(heads):
-            partial += 1
-            continue
+        if OPEN_HEAD in heads and not fits_projective(heads, many_roots):
+            loose = opened(heads, many_roots)
+            places = [k for k, head in enumerate(loose, 1) if head != heads[k - 1]]
+            loosened += [f"sentence {number}, word {k}" for k in places]
+            if skip:
+                continue
+            tree = [
+                (head, None if k in places else r) for k, (head, (_, r)) in enumerate(zip(loose, tree, strict=True), 1)
+            ]
+            heads = loose
         if OPEN_HEAD not in heads and not is_projective(heads):
             crossing += 1
             if skip:
@@ -132,7 +153,11 @@ def make_projective(sentences: Sequence[Sentence], arcs: Sequence[list[Arc]], sk
         trees = _without_rare_marks(trees)
     done = "skipped" if skip else f"used with {lifted} words lifted"
     notes = [f"{crossing} of {len(arcs)} sentences are non-projective: {done}"] if crossing else []
-    notes += [f"{partial} sentences with open heads and crossing arcs: left out"] if partial else []
+    if loosened:
+        done = "their sentences skipped" if skip else "left open"
+        notes.append(
+            f"heads of crossing arcs in sentences with open heads: {len(loosened)}, {done} (first: {loosened[0]})"
+        )
     return Projective(kept, trees, lifted, "; ".join(notes))
 
 
@@ -175,8 +200,8 @@ class Treebank:
     """Projective trees as numbers, and the names of their relations; `root` is the relation of roots."""
 
     starts: np.ndarray  # int64[sentences + 1]
-    heads: np.ndarray  # int64[words]
-    relations: np.ndarray  # int64[words], 0 at roots
+    heads: np.ndarray  # int64[words], -1: open
+    relations: np.ndarray  # int64[words], 0 at roots, -1: open
     names: list[str]
     root: str | None
 
@@ -184,11 +209,51 @@ class Treebank:
     def of(cls, trees: Sequence[list[Arc]], labelled: bool, known: Sequence[str] = ()) -> "Treebank":
         """known: relations that come first."""
         flat = [arc for tree in trees for arc in tree]
-        roots = Counter(relation for head, relation in flat if head == 0)
-        seen = {relation or EMPTY for head, relation in flat if head > 0} if labelled else set()
+        roots = Counter(relation for head, relation in flat if head == 0 and relation is not None)
+        root = roots.most_common(1)[0][0] if roots else ROOT
+        seen = {relation for head, relation in flat if head > 0 and relation is not None}
+        others = {relation for head, relation in flat if head < 0 and relation is not None}
+        seen = (seen | (others - {root})) if labelled else set()
         names = [*known, *sorted(seen - set(known))]
         number = {relation: k for k, relation in enumerate(names)}
         heads = np.array([head for head, _ in flat], np.int64)
-        relations = np.array([number.get(relation or EMPTY, 0) if head else 0 for head, relation in flat], np.int64)
-        root = roots.most_common(1)[0][0] if labelled else None
-        return cls(starts_of(trees), heads, relations, names or [EMPTY], root)
+        unknown = -1 if labelled else 0
+        relations = np.array(
+            [
+                (unknown if relation is None else number.get(relation, unknown)) if head else 0
+                for head, relation in flat
+            ],
+            np.int64,
+        )
+        return cls(starts_of(trees), heads, relations, names or [EMPTY], root if labelled else None)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """starts, heads and relations."""
+        return self.starts, self.heads, self.relations
+
+    @property
+    def open(self) -> np.ndarray:
+        """bool[sentences]: whether a head or a relation is open."""
+        before = np.concatenate([[0], np.cumsum((self.heads < 0) | (self.relations < 0))])
+        return before[self.starts[1:]] > before[self.starts[:-1]]
+
+    def take(self, some: np.ndarray) -> "Treebank":
+        """Some of the sentences. some: bool[sentences]"""
+        words = np.repeat(some, np.diff(self.starts))
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[some])])
+        return replace(self, starts=starts, heads=self.heads[words], relations=self.relations[words])
+
+
+def roots_by_relation(arcs: Sequence[list[Arc]]) -> list[list[Arc]]:
+    """Where heads are open, a word with a relation that only roots have is the root, unless there is another."""
+    of_roots = {relation for tree in arcs for head, relation in tree if head == 0}
+    of_roots -= {relation for tree in arcs for head, relation in tree if head > 0} | {None}
+    found = []
+    for tree in arcs:
+        heads = [head for head, _ in tree]
+        k = next((k for k, (head, relation) in enumerate(tree) if head < 0 and relation in of_roots), None)
+        if k is not None and 0 not in heads:
+            tree = [*tree[:k], (0, tree[k][1]), *tree[k + 1 :]]
+        found.append(tree)
+    return found

@@ -12,6 +12,7 @@ from typing import Any
 
 from structron.errors import StructronError
 from structron.eval.agreement import cohen_kappa
+from structron.tasks.choosing import Doubter
 from structron.tasks.registry import load
 from structron.teach.project import DONE, NEW, Answer, Item, Project, check_name
 from structron.teach.tasks import TASKS, Known, check_columns
@@ -28,6 +29,10 @@ RANKED = 2_000
 """Sentences of the pool that are ranked, a sample of a larger one …"""
 TOGETHER = 50
 """… so many at a time: between them the page has its turn."""
+RANKED_TREES = 100
+"""The same for trees, whose second best takes longer to find."""
+BY = "doubt-per-word"
+"""The criterion of ranks, one of those of `structron choose`."""
 RANDOM = 0.2
 """Share of the sentences that are asked at random, so that what the model is wrongly sure of is seen."""
 WAIT = {"parser": 0.15}
@@ -272,18 +277,18 @@ class Teacher:
                 path = Path(folder) / "model.structron"
                 self.model.save(path)
                 self.project.save_model(path.read_bytes(), score)
-            if not self.task.trees:
-                self.rank_pool()
+            self.rank_pool()
         except Exception as error:  # as above
             self.trouble = f"The model could not be saved, but all answers are: {error}"
 
     def rank_pool(self) -> None:
         """Rank the sentences of the pool by their doubts, or a sample of them: those that are ranked come first."""
-        pool, ranks = sorted(self.project.ids(NEW), key=lambda own: (own * 7919) % 10007)[:RANKED], []
+        most, doubter = RANKED_TREES if self.task.trees else RANKED, Doubter([self.model], BY)
+        pool, ranks = sorted(self.project.ids(NEW), key=lambda own: (own * 7919) % 10007)[:most], []
         for begin in range(0, len(pool), TOGETHER):
             items = self.project.items_of(pool[begin : begin + TOGETHER])
-            found = self.task.predict(self.model, items)
-            ranks += [(_rank(margins), item.id) for item, (_, margins) in zip(items, found, strict=True)]
+            found = doubter([self.task.inputs(self.model, item) for item in items])
+            ranks += [(min(doubt.value, 0.0), item.id) for item, doubt in zip(items, found, strict=True)]
             if self.ended:
                 return
         self.project.rank(ranks)
@@ -341,13 +346,6 @@ def _doubtful(margins: Sequence[float] | None) -> list[bool] | None:
     ordered = sorted(margins)
     middle, third = ordered[len(ordered) // 2], ordered[len(ordered) // 3]
     return [own <= third and own < 0.5 * middle for own in margins]
-
-
-def _rank(margins: Sequence[float] | None) -> float:
-    """How much a sentence is doubted, whatever its length: from -1, very much, up to 0, the rank of those that nobody
-    has looked at."""
-    smallest = sorted(margins or [0.0])[:3]
-    return -1.0 / (1.0 + max(0.0, float(sum(smallest) / len(smallest))))
 
 
 def _smoothed(corrections: Sequence[tuple[int, int]], points: int = 40) -> list[tuple[int, float]]:

@@ -65,10 +65,48 @@ def check_partial_tree(heads: Sequence[int], many_roots: bool = False) -> tuple[
     return second, f"second root (the first is word {first + 1}); expected one"
 
 
-def arcs_cross(heads: Sequence[int]) -> bool:
-    """Whether two known arcs cross (-1: open)."""
-    arcs = [(min(head, word), max(head, word)) for word, head in enumerate(heads, 1) if head >= 0]
-    return any(a < c < b < d for a, b in arcs for c, d in arcs)
+def fits_projective(heads: Sequence[int], many_roots: bool = False) -> bool:
+    """Whether known heads (-1: open) are those of some projective tree; of known ones no word may be its own head.
+
+    A shift-reduce parser ties the two topmost words as soon as no known head stands against it: a known head is
+    another word, or a known dependent is still to come. This never makes a tree impossible, so it succeeds if there is
+    one.
+    """
+    first, last = outermost(heads)
+    above, stack, word = [-2, *heads], [0] if many_roots else [], 1
+    while True:
+        if len(stack) > 1:
+            top, second, third = stack[-1], stack[-2], stack[-3] if len(stack) > 2 else -1
+            if above[second] in (-1, top) and last[second] < top and first[second] > third:
+                del stack[-2]
+                continue
+            if above[top] in (-1, second) and last[top] < word and first[top] > second:
+                stack.pop()
+                continue
+        if word > len(heads):
+            return len(stack) == 1 and (many_roots or above[stack[0]] in (-1, 0))
+        stack.append(word)
+        word += 1
+
+
+def outermost(heads: Sequence[int]) -> tuple[list[int], list[int]]:
+    """For position 0 and every word the first and the last of its known dependents; without any one more than there
+    are words, and -1."""
+    first, last = [len(heads) + 1] * (len(heads) + 1), [-1] * (len(heads) + 1)
+    for word, head in enumerate(heads, 1):
+        if head >= 0:
+            first[head], last[head] = min(first[head], word), word
+    return first, last
+
+
+def opened(heads: Sequence[int], many_roots: bool = False) -> list[int]:
+    """Known heads without those that keep them from being heads of a projective tree: longer arcs go first."""
+    found = [-1] * len(heads)
+    for index in sorted(range(len(heads)), key=lambda k: (abs(heads[k] - k - 1) if heads[k] else 0, k)):
+        found[index] = heads[index]
+        if not fits_projective(found, many_roots):
+            found[index] = -1
+    return found
 
 
 def _find_cycle(heads: Sequence[int]) -> list[int]:

@@ -20,9 +20,9 @@ TRAIN = "partial.trials:train"
 class Scale:
     """How much is done. sentences, scored: of training and of dev data."""
 
-    sentences: int = 1500
-    scored: int = 800
-    shares: tuple[int, ...] = (10, 50)
+    sentences: int = 3000
+    scored: int = 1000
+    shares: tuple[int, ...] = (5, 10, 25, 50)
     seeds: int = 3
     passes: int = 5
 
@@ -34,12 +34,12 @@ def plan(ledger: Ledger, scale: Scale, data: Path | None) -> Iterator[Job]:
     """Every method at every share, and all labels known."""
     for task in TASKS.values():
         find(data or Path(), task.corpus, "train")
-    for name in TASKS:
+    for name, task in TASKS.items():
         for seed in range(1, scale.seeds + 1):
             for share in (*scale.shares, 100):
                 for method in METHODS if share < 100 else METHODS[:1]:
                     options = {"task": name, "method": method, "share": share, "seed": seed, "passes": scale.passes}
-                    sizes = {"sentences": scale.sentences, "scored": scale.scored}
+                    sizes = {"sentences": min(scale.sentences, task.most), "scored": scale.scored}
                     yield Job(TRAIN, options | sizes, cost=10)
 
 

@@ -11,6 +11,8 @@ from structron.experiments.frame import Rows, has, last_tenth, load_rows
 from structron.experiments.frame.ledger import Figures
 from structron.tasks.chain.labeler import Chunker, Tagger
 from structron.tasks.entities import EntityRecognizer
+from structron.tasks.graph.parser import GraphParser
+from structron.text.trees import check_partial_tree
 
 METHODS = ("spread", "filled", "sentences")
 
@@ -26,6 +28,8 @@ class PartialTask:
     columns: tuple[str, ...]  # that models see, the label last
     read: tuple[int, ...] = ()  # their places in a file without names
     options: dict[str, Any] = field(default_factory=dict)
+    outputs: int = 1  # columns that are known or open together
+    most: int = 10**9  # sentences that are trained on
 
 
 TASKS = {
@@ -34,6 +38,10 @@ TASKS = {
     "entities": PartialTask(
         *("Entities, UNER English EWT, sentence by sentence", "uner-english-ewt", "F1", EntityRecognizer),
         *(("word", "entity"), (1, 2), {"non_local": None}),
+    ),
+    "trees": PartialTask(
+        *("Trees, UD English EWT, gold parts of speech", "ud-english-ewt", "LAS", GraphParser),
+        *(("form", "upos", "head", "deprel"), (), {}, 2, 1000),
     ),
 }
 
@@ -55,10 +63,11 @@ def train(
     if method == "sentences":
         known = whole_sentences(rows, share, seed)
     else:
-        known = spread(rows, share, seed)
+        known = spread(rows, share, seed, own.outputs)
     labels = sum(row[-1] is not None for sentence in known for row in sentence)
     if method == "filled":
-        known = filled(trained(own, known, seed, passes), known)
+        fill = filled if own.outputs == 1 else filled_trees
+        known = fill(trained(own, known, seed, passes), known)
     return {"dev": trained(own, known, seed, passes).score(dev), "labels": labels}
 
 
@@ -78,12 +87,15 @@ def trained(task: PartialTask, rows: Sequence[Any], seed: int, passes: int) -> A
     return task.make(**options).fit(rows)
 
 
-def spread(rows: Rows, share: int, seed: int) -> list[list[list[Any]]]:
-    """The labels of words drawn at random; the others are open."""
+def spread(rows: Rows, share: int, seed: int, outputs: int = 1) -> list[list[list[Any]]]:
+    """The labels of words drawn at random; the others are open. outputs: the last columns, which are the label."""
     rng = np.random.default_rng([seed, share])
     drawn = [rng.random(len(sentence)) < share / 100 for sentence in rows]
     pairs = zip(rows, drawn, strict=True)
-    return [[[*row[:-1], row[-1] if one else None] for row, one in zip(own, some, strict=True)] for own, some in pairs]
+    return [
+        [[*row] if one else [*row[:-outputs], *[None] * outputs] for row, one in zip(own, some, strict=True)]
+        for own, some in pairs
+    ]
 
 
 def whole_sentences(rows: Rows, share: int, seed: int) -> Rows:
@@ -106,3 +118,22 @@ def filled(model: Any, rows: Sequence[Any]) -> list[list[list[Any]]]:
         [[*row[:-1], label if row[-1] is None else row[-1]] for row, label in zip(own, labels, strict=True)]
         for own, labels in pairs
     ]
+
+
+def filled_trees(model: Any, rows: Sequence[Any]) -> list[list[list[Any]]]:
+    """The same for heads and relations; a predicted head that makes no tree with those before stays open."""
+    guess = model.predict([[row[:-2] for row in sentence] for sentence in rows])
+    found = []
+    for sentence, arcs in zip(rows, guess, strict=True):
+        heads = [-1 if row[-2] is None else int(row[-2]) for row in sentence]
+        own = [[*row] for row in sentence]
+        for k, (head, relation) in enumerate(arcs):
+            if heads[k] >= 0:
+                continue
+            heads[k] = head
+            if check_partial_tree(heads) is None:
+                own[k][-2:] = [head, relation]
+            else:
+                heads[k] = -1
+        found.append(own)
+    return found

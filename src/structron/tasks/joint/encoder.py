@@ -11,6 +11,7 @@ from structron.errors import unknown
 from structron.features.extract import PreparedTemplates
 from structron.features.index import number_features
 from structron.io.tensors import Sizes, Tensor, Tensors, texts
+from structron.learn.beam import Known
 from structron.learn.encoded import Encoded
 from structron.model.dictionary import Dictionary, allowed_of
 from structron.model.encoded import EncodedModel, Encoder
@@ -54,10 +55,26 @@ class Pairs:
         seen[self.pairs[:, 0], self.pairs[:, 1]] = True
         return seen
 
+    @property
+    def numbers(self) -> np.ndarray:
+        """int64[tags, chunks]: the number of each pair, -1: not seen."""
+        found = np.full((len(self.tags), len(self.chunks)), -1, np.int64)
+        found[self.pairs[:, 0], self.pairs[:, 1]] = np.arange(len(self.pairs))
+        return found
+
     def columns_among(self, new: "Pairs") -> np.ndarray:
         """Where the columns of weights, of tags, chunk labels and pairs, stand among those of further pairs."""
         tags, chunks = np.arange(len(self.tags)), len(new.tags) + np.arange(len(self.chunks))
         return np.concatenate([tags, chunks, len(new.tags) + len(new.chunks) + np.arange(len(self.pairs))])
+
+
+@dataclass(frozen=True)
+class KnownLayers:
+    """What is known of tokens where tags or chunk labels are open."""
+
+    tags: np.ndarray  # int64[tokens], -1: open
+    chunks: np.ndarray  # int64[tokens], -1: open
+    open: np.ndarray  # bool[sentences]
 
 
 @dataclass
@@ -96,16 +113,17 @@ class PairEncoder(Encoder):
         hi: int,
         extras: Sequence[np.ndarray],
         allowed: np.ndarray,
+        known: KnownLayers | None = None,
     ) -> Inputs:
-        """Sentences as the engine reads them; which pairs tokens may have is part of the table.
+        """Sentences as the engine reads them; which pairs tokens may have is part of the table. known: of all tokens,
+        where the pairs are to agree with it.
 
         A token's pairs are those of its tags, without chunk labels that lead nowhere.
         """
-        pairs, masks = self.pairs, self.dictionary.masks
-        starts = prepared.starts[lo : hi + 1] - prepared.starts[lo]
-        mask_of = self.dictionary.masks_of(prepared, slice(int(prepared.starts[lo]), int(prepared.starts[hi])))
-        possible = (masks.astype(np.float32) @ pairs.together.astype(np.float32)) > 0
-        chunk_masks, chunk_mask_of = look_ahead(possible, mask_of, allowed, starts)
+        pairs, starts = self.pairs, prepared.starts[lo : hi + 1] - prepared.starts[lo]
+        tokens = slice(int(prepared.starts[lo]), int(prepared.starts[hi]))
+        masks, mask_of, chunk_masks, chunk_mask_of = self.layers(prepared, tokens, known)
+        chunk_masks, chunk_mask_of = look_ahead(chunk_masks, chunk_mask_of, allowed, starts)
         both, row = np.unique(mask_of * len(chunk_masks) + chunk_mask_of, return_inverse=True)
         tag_row, chunk_row = np.divmod(both, len(chunk_masks))
         open_to = masks[tag_row][:, pairs.pairs[:, 0]] & chunk_masks[chunk_row][:, pairs.pairs[:, 1]]
@@ -116,6 +134,28 @@ class PairEncoder(Encoder):
             x[:, FIRST_X + c] = column
         table = make_table(history_of(problem), len(extras), pairs.pairs, allowed, lists)
         return make_inputs(problem, x, starts)._replace(table=table)
+
+    def layers(
+        self, prepared: PreparedTemplates, tokens: slice, known: KnownLayers | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The tags that tokens may have, and the chunk labels: masks of each, and which of them is each token's.
+
+        A token whose known chunk label goes with none of its word's tags may have any tag.
+        """
+        together, masks = self.pairs.together.astype(np.float32), self.dictionary.masks
+        mask_of = self.dictionary.masks_of(prepared, tokens)
+        if known is None:
+            return masks, mask_of, masks.astype(np.float32) @ together > 0, mask_of
+        tags, chunks, count = known.tags[tokens], known.chunks[tokens], len(self.pairs.chunks)
+        mask_of = np.where(tags < 0, mask_of, tags + len(masks))
+        masks = np.concatenate([masks, np.eye(len(self.pairs.tags), dtype=bool)])
+        possible = masks.astype(np.float32) @ together > 0
+        lost = (tags < 0) & (chunks >= 0) & ~possible[mask_of, chunks]
+        mask_of[lost] = 0
+        different, row = np.unique(mask_of * (count + 1) + chunks + 1, return_inverse=True)
+        tag_row, chunk = np.divmod(different, count + 1)
+        only = np.concatenate([np.ones((1, count), bool), np.eye(count, dtype=bool)])
+        return masks, mask_of, possible[tag_row] & only[chunk], row.reshape(-1)
 
     def describe(self, key: int) -> str:
         """The name of a feature of the history: `w[0]=dog,t[-1]=DT,c[-1]=B-NP`."""
@@ -185,12 +225,17 @@ def encode_pairs(
     allowed_learning: np.ndarray,
     cutoff: int,
     start: EncodedModel | None,
+    known: KnownLayers | None = None,
 ) -> Encoded:
-    """Training data for the engine; the encoder gets its extras. gold: the number of each token's pair."""
+    """Training data for the engine; the encoder gets its extras. gold: the number of each token's pair; known: of
+    sentences with open labels."""
     encoder.extras, columns = number_extras(prepared, cutoff, start.encoder.extras if start else None)
     keys = None if start is None else start.base.anchored_keys
     numbered = number_features(prepared.hashes, prepared.starts, cutoff, keys, prepared.jobs)
     problem = encoder.make_problem(allowed_learning)
-    inputs = encoder.encode(problem, prepared, 0, len(prepared.starts) - 1, columns, allowed_learning)
-    inputs = inputs._replace(gold=gold, gold_ptr=prepared.starts)
-    return Encoded(encoder, problem, inputs, numbered, lambda keys, tokens: prepared.names(keys, tokens, False))
+    given = (problem, prepared, 0, len(prepared.starts) - 1, columns, allowed_learning)
+    inputs = encoder.encode(*given)._replace(gold=gold, gold_ptr=prepared.starts)
+    agreeing = None if known is None else Known(encoder.encode(*given, known), known.open)
+    return Encoded(
+        *(encoder, problem, inputs, numbered, lambda keys, tokens: prepared.names(keys, tokens, False), agreeing)
+    )

@@ -19,6 +19,7 @@ from structron.features.extract import WordAtom
 from structron.features.templates import MAX_HISTORY, Template, parse_templates, template_lines
 from structron.io.columns import Columns
 from structron.io.tensors import Tensors, pack_json, taken, unpack_json
+from structron.tasks.partial import is_open
 from structron.text.sentences import check_sentences, is_row
 
 KIND = "joint"
@@ -162,11 +163,11 @@ def _endings(word: str) -> list[str]:
 
 
 def _guess(tags: Mapping[str, int], chunks: Mapping[str, int]) -> list[str]:
-    """The three guesses from counts; equal counts go by the alphabet."""
+    """The three guesses from counts, of which there are some of tags; equal counts go by the alphabet."""
     ranked = sorted(tags, key=lambda tag: (-tags[tag], tag))
     total = sum(tags.values())
     often = sorted(tag for tag in ranked if tags[tag] >= SHARE * total) or ranked[:1]
-    return [ranked[0], "|".join(often), min(chunks, key=lambda chunk: (-chunks[chunk], chunk))]
+    return [ranked[0], "|".join(often), min(chunks, key=lambda chunk: (-chunks[chunk], chunk), default="")]
 
 
 class Guesser:
@@ -181,13 +182,14 @@ class Guesser:
         """rare: words seen no more often are guessed by their spelling."""
         seen: defaultdict[str, tuple[Counter[str], Counter[str]]] = defaultdict(lambda: (Counter(), Counter()))
         for word, tag, chunk in zip(words, tags, chunks, strict=True):
-            seen[word][0][tag] += 1
-            seen[word][1][chunk] += 1
+            for counts, label in zip(seen[word], (tag, chunk), strict=True):
+                if not is_open(label):
+                    counts[label] += 1
         spelled: defaultdict[str, tuple[Counter[str], Counter[str], Counter[str]]] = defaultdict(
             lambda: (Counter(), Counter(), Counter())
         )
         for word, (own_tags, own_chunks) in seen.items():
-            if own_tags.total() <= max(COMMON, rare):
+            if 0 < own_tags.total() <= max(COMMON, rare):
                 for ending in _endings(word):
                     spelled[ending][0].update(own_tags)
                     spelled[ending][1].update(own_chunks)

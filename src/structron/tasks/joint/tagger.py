@@ -21,10 +21,13 @@ from structron.model.heaviest import Heaviest, heaviest_of
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
 from structron.tasks.chain.extras import Extras
 from structron.tasks.encoded import EncodedLabeler
-from structron.tasks.joint.encoder import PairEncoder, Pairs, encode_pairs
+from structron.tasks.joint.encoder import KnownLayers, PairEncoder, Pairs, encode_pairs
 from structron.tasks.joint.inputs import RARE, SEPARATOR, Guesser, JointRows, JointTemplates
+from structron.tasks.joint.partial import agreeing_pairs, is_closed, labels_of, missing_pairs
 from structron.tasks.options import JointOptions
+from structron.tasks.partial import open_in
 from structron.tasks.tokens import first_row
+from structron.text import schemes
 
 Pair = tuple[str, str]
 
@@ -61,8 +64,11 @@ class JointTagger(EncodedLabeler):
             list(self.options.columns) if self.options.columns else default_columns(len(first))
         )
         self.templates_ = JointTemplates.of(self.options.templates, self.roles_, self.clusters_ is not None)
-        flat = [row for sentence in JointRows(self.roles_).of(given, True, "training data") for row in sentence]
+        rows = JointRows(self.roles_).of(self._open_rows().of(given), True, "training data")
+        flat = [row for sentence in rows for row in sentence]
         word = self.roles_.inputs.index(self.roles_.word)
+        if not flat:
+            raise StructronError("training data: no sentences; expected at least one with a known label")
         tags, chunks = zip(*(row[-1].split(SEPARATOR, 1) for row in flat), strict=True)
         self.guesser_ = Guesser.learn([row[word] for row in flat], tags, chunks, RARE)
         self.extractor_ = self._make_extractor(self.templates_.tokens)
@@ -86,30 +92,54 @@ class JointTagger(EncodedLabeler):
         """Number tags, chunk labels and pairs, settle the constraints, number the features."""
         seen: list[Pair] = [(tag, chunk) for tag, chunk in (t.split(SEPARATOR, 1) for t in prepared.label_types)]
         known = None if start is None else start.encoder
-        pairs = Pairs.of(seen, known.pairs if known else None)
-        for name, labels in zip(self.roles_.outputs, (pairs.tags, pairs.chunks), strict=True):
-            if len(labels) < 2:
-                raise StructronError(f"training data: column {name!r}: only one label ({labels[0]}); expected two")
-        number = {pair: k for k, pair in enumerate(pairs.names)}
-        gold = np.array([number[pair] for pair in seen], np.int64)[prepared.label_ids]
-        tag_of, chunk_of = pairs.pairs[gold].T
-        neighbours = Neighbours(pairs.chunks, chunk_of, prepared.starts)
+        before = known.pairs if known else None
+        layers = [labels_of(seen, k, before) for k in range(2)]
+        tag_of, chunk_of = (own.numbers(seen)[prepared.label_ids] for own in layers)
+        for name, own in zip(self.roles_.outputs, layers, strict=True):
+            if len(own.labels) < 2:
+                label = own.labels[0] if own.labels else "open"
+                raise StructronError(f"training data: column {name!r}: only one label ({label}); expected two")
+        neighbours = Neighbours(layers[1].labels, chunk_of, prepared.starts)
         self.scheme_ = neighbours.scheme(self.scheme_ if start else None)
-        allowed = legal_transitions(pairs.chunks, self.scheme_, ())
+        partial = bool((tag_of < 0).any() or (chunk_of < 0).any())
+        if partial and self.scheme_:
+            layers[1] = labels_of(seen, 1, before, schemes.completed(layers[1].labels, self.scheme_))
+            chunk_of = layers[1].numbers(seen)[prepared.label_ids]
+            neighbours = Neighbours(layers[1].labels, chunk_of, prepared.starts)
+        allowed = legal_transitions(layers[1].labels, self.scheme_, ())
         if illegal := neighbours.illegal(allowed):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
-        dictionary = make_dictionary(prepared, tag_of, len(pairs.tags), self.options.tag_dictionary)
+        dictionary = make_dictionary(prepared, tag_of, len(layers[0].labels), self.options.tag_dictionary)
         if known is not None:
-            dictionary = known.dictionary.merged(dictionary, len(pairs.tags))
+            dictionary = known.dictionary.merged(dictionary, len(layers[0].labels))
+        learning, knowledge = neighbours.seen(allowed), self._knowledge(prepared, tag_of, chunk_of, partial)
+        pairs = Pairs.of([*filter(is_closed, seen), *missing_pairs(seen, layers, before)], before)
         encoder = PairEncoder(pairs, self.templates_.history, allowed, dictionary, Extras([], []))
-        data = encode_pairs(prepared, gold, encoder, neighbours.seen(allowed), self.options.cutoff, start)
-        columns = None if known is None else known.pairs.columns_among(pairs)
+        if knowledge is not None:
+            encoder.pairs = agreeing_pairs(prepared, encoder, knowledge, allowed, self.scheme_)
+        gold = np.where((tag_of < 0) | (chunk_of < 0), 0, encoder.pairs.numbers[tag_of, chunk_of])
+        data = encode_pairs(prepared, gold, encoder, learning, self.options.cutoff, start, knowledge)
+        columns = None if before is None else before.columns_among(encoder.pairs)
         return EncodedLearner(data, self.options.search(), self.options.average, start, columns)
+
+    def _knowledge(self, prepared: Any, tag_of: np.ndarray, chunk_of: np.ndarray, partial: bool) -> KnownLayers | None:
+        """What is known where labels are open; None: everything is known."""
+        if not partial:
+            return None
+        if self.options.swvp is not None:
+            raise StructronError("swvp: open labels in the training data; expected swvp none")
+        before = np.concatenate([[0], np.cumsum((tag_of < 0) | (chunk_of < 0))])
+        return KnownLayers(tag_of, chunk_of, before[prepared.starts[1:]] > before[prepared.starts[:-1]])
 
     # -- using ---------------------------------------------------------------------------------------------------
 
     def _gold(self, sentences: Sentences, what: str = "data") -> list[list[Pair]]:
         rows = JointRows(self.roles_).of(sentences, True, what)
+        mark = self.options.open_label
+        for s, sentence in enumerate(rows, 1):
+            for i, row in enumerate(sentence, 1):
+                if mark is not None and mark in row[-1].split(SEPARATOR, 1):
+                    raise open_in(what, s, i)
         return [[(tag, chunk) for tag, chunk in (row[-1].split(SEPARATOR, 1) for row in own)] for own in rows]
 
     def labels_known(self) -> set[str]:

@@ -6,6 +6,8 @@ rows ──extract──▶ base features ──segments──▶ numbers ──
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+import numpy as np
+
 from structron.errors import StructronError, unknown
 from structron.estimator import Sentences
 from structron.eval.scores import ChunkScores, chunk_scores
@@ -18,7 +20,9 @@ from structron.model.heaviest import Heaviest, heaviest_of
 from structron.tasks.chain.encoder import columns_of
 from structron.tasks.encoded import EncodedLabeler
 from structron.tasks.options import SegmentOptions
+from structron.tasks.partial import check_order
 from structron.tasks.segments.encoder import SegmentEncoder, encode_segments
+from structron.tasks.segments.partial import KnownWords, check_words, open_lengths
 from structron.tasks.segments.problem import OUTSIDE, Segments, segments_of
 from structron.text import schemes
 from structron.text.sentences import decode_labels
@@ -52,18 +56,22 @@ class SegmentChunker(EncodedLabeler):
                     f"templates: {template}: uses previous labels; expected templates only over tokens"
                 )
         labels = decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
-        scheme = schemes.detect(labels)
+        partial = [s for s, own in enumerate(labels) if None in own]
+        scheme = schemes.detect_partial(labels) if partial else schemes.detect(labels)
         if start is None:
             self.scheme_ = scheme
-        if scheme is None and (start is None or set(prepared.label_types) != {OUTSIDE}):
+        if scheme is None and (start is None or not set(prepared.label_types) <= {OUTSIDE}):
             raise _no_chunks(prepared.label_types)
-        sentences = [segments_of(sentence) for sentence in labels]
-        if any(kind == OUTSIDE for sentence in labels for kind, _, _ in schemes.spans(sentence)):
+        words = self._known_words(prepared, labels, partial)
+        sentences = [[] if s in words else segments_of(sentence) for s, sentence in enumerate(labels)]
+        if any(kind == OUTSIDE for label in prepared.label_types for kind, _, _ in schemes.spans([label])):
             raise StructronError(
                 f"training data: chunks of type {OUTSIDE}; expected another name, which is not that of words "
                 "outside chunks"
             )
-        segments = Segments.of(sentences, self.options.longest, start.encoder.segments if start else None)
+        longest, before = self.options.longest, start.encoder.segments if start else None
+        more = open_lengths(words.values(), longest) if words else []
+        segments = Segments.of([*sentences, *more], longest, before)
         most = dict(zip(segments.labels, segments.longest, strict=True))
         if cut := sum(length > most[label] for sentence in sentences for label, length in sentence):
             self.notes_.append(f"{cut} chunks of more than {self.options.longest} words, split for training")
@@ -71,9 +79,31 @@ class SegmentChunker(EncodedLabeler):
         options = self.options
         shape = Shape(options.positions, options.whole_chunks) if start is None else start.encoder.shape
         encoder = SegmentEncoder(segments, shape)
-        data = encode_segments(prepared, gold, encoder, options.cutoff, start, options.unseen_chunks)
+        data = encode_segments(prepared, gold, encoder, options.cutoff, start, options.unseen_chunks, words)
+        if data.known is not None:
+            self._check_agreement(prepared, data.known.inputs.x, labels, words, segments)
         columns = None if start is None else columns_of(start.encoder.segments.labels, segments.labels)
         return EncodedLearner(data, options.search(), options.average, start, columns)
+
+    def _known_words(self, prepared: Any, labels: list[list[Any]], partial: list[int]) -> dict[int, KnownWords]:
+        """What is known of the words of these sentences, which have open labels."""
+        if partial and self.options.swvp is not None:
+            raise StructronError("swvp: open labels in the training data; expected swvp none")
+        scheme, found = self.scheme_ or "iob2", {}
+        for s in partial:
+            where = f"training data: sentence {prepared.sentence_numbers[s]}"
+            check_order(labels[s], scheme, where)
+            found[s] = KnownWords.of(labels[s], scheme)
+        return found
+
+    def _check_agreement(
+        self, prepared: Any, x: np.ndarray, labels: list[list[Any]], words: dict[int, KnownWords], segments: Segments
+    ) -> None:
+        """Refuse sentences in which no chunks agree with what is known."""
+        for s, own in words.items():
+            tokens = slice(int(prepared.starts[s]), int(prepared.starts[s + 1]))
+            where = f"training data: sentence {prepared.sentence_numbers[s]}"
+            check_words(own, x[tokens], labels[s], segments, where)
 
     # -- using ---------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,9 @@
 """Whole chunks in the beam engine: an encoder (model/encoded.py)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,12 +11,15 @@ import numpy as np
 from structron.features.extract import Hashes, PreparedTemplates
 from structron.features.segments import Shape, number_segments, segment_hashes, segment_names
 from structron.io.tensors import Tensors, texts, whole
+from structron.learn.beam import Known
 from structron.learn.encoded import Encoded
 from structron.model.encoded import EncodedModel, Encoder
 from structron.options import MAX_PLACES
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import Inputs
-from structron.search.beam.problem import SearchProblem
+from structron.search.beam.problem import SearchProblem, pointer
+from structron.search.beam.signatures import POINTERS
+from structron.tasks.segments.partial import WIDTH, KnownWords, agreeing
 from structron.tasks.segments.problem import OUTSIDE, Segments, make_problem
 
 START = "<s>"
@@ -83,14 +88,31 @@ def encode_segments(
     cutoff: int,
     start: EncodedModel | None,
     unseen: bool = False,
+    words: Mapping[int, KnownWords] = MappingProxyType({}),
 ) -> Encoded:
     """Training data for the engine. gold: the actions that make each sentence's chunks.   unseen: whole sequences that
-    are never a chunk have features, too."""
+    are never a chunk have features, too.   words: what is known of sentences with open labels, by their numbers."""
     starts, problem, shape = prepared.starts, encoder.problem, encoder.shape
     inputs = make_inputs(problem, np.zeros((int(starts[-1]), 1), np.int64), starts, gold)
-    taken = encoder.segments.lengths(inputs.gold)
-    lengths = np.zeros(int(starts[-1]), np.int64)
-    lengths[np.cumsum(taken) - taken] = taken
-    known = None if start is None else start.base.anchored_keys
-    numbered = number_segments(prepared, shape, None if unseen else lengths, cutoff, known)
-    return Encoded(encoder, problem, inputs, numbered, lambda keys, lists: segment_names(prepared, shape, keys, lists))
+    lengths, taken = np.zeros(int(starts[-1]), np.int64), encoder.segments.lengths(inputs.gold)
+    before = np.concatenate([[0], np.cumsum(taken)])
+    first = np.repeat(starts[:-1] - before[inputs.gold_ptr[:-1]], np.diff(inputs.gold_ptr))
+    lengths[first + before[:-1]] = taken
+    for s, own in words.items():
+        for begin, _, length in own.certain():
+            lengths[starts[s] + begin] = length
+    keys = None if start is None else start.base.anchored_keys
+    numbered = number_segments(prepared, shape, None if unseen else lengths, cutoff, keys)
+    known = _known(inputs, encoder.segments, words) if words else None
+    return Encoded(
+        *(encoder, problem, inputs, numbered, lambda keys, lists: segment_names(prepared, shape, keys, lists), known)
+    )
+
+
+def _known(inputs: Inputs, segments: Segments, words: Mapping[int, KnownWords]) -> Known:
+    """What is known of the sentences with open labels; of the others all is."""
+    x, is_open = np.zeros((len(inputs.x), WIDTH), np.int64), np.zeros(len(inputs.starts) - 1, bool)
+    for s, own in words.items():
+        x[inputs.starts[s] : inputs.starts[s + 1]], is_open[s] = own.array(segments), True
+    legal = pointer(agreeing, POINTERS["legal"], "segments: agreeing", "agreeing(x, table, states, s, out) -> int")
+    return Known(inputs._replace(x=x), is_open, legal)
