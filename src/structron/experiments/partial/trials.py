@@ -40,8 +40,13 @@ TASKS = {
         *(("word", "entity"), (1, 2), {"non_local": None}),
     ),
     "trees": PartialTask(
-        *("Trees, UD English EWT, gold parts of speech", "ud-english-ewt", "LAS", GraphParser),
-        *(("form", "upos", "head", "deprel"), (), {}, 2, 1000),
+        "Trees, UD English EWT, gold parts of speech",
+        "ud-english-ewt",
+        "LAS",
+        GraphParser,
+        ("form", "upos", "head", "deprel"),
+        outputs=2,
+        most=1000,
     ),
 }
 
