@@ -8,6 +8,7 @@ from projects import Person, project
 import structron
 from structron.cli import main
 from structron.errors import StructronError
+from structron.tasks.choosing import doubts
 from structron.teach.command import _labels_of, run
 from structron.teach.project import Project
 from structron.teach.tasks import TASKS
@@ -144,9 +145,10 @@ def test_of_a_large_pool_a_sample_is_ranked_and_comes_first(tmp_path, monkeypatc
     teacher.rank_pool()
     pool = teacher.project.items("done = 0 AND rank < 0")
     assert len(pool) == 40
-    smallest = [sorted(margins)[:3] for _, margins in teacher.task.predict(teacher.model, pool)]
-    means = {item.id: sum(own) / len(own) for item, own in zip(pool, smallest, strict=True)}
-    assert means[person.ask()["sentence"]] == min(means.values())
+    rows = [teacher.task.inputs(teacher.model, item) for item in pool]
+    found = doubts([teacher.model], rows, "doubt-per-word")
+    values = {item.id: doubt.value for item, doubt in zip(pool, found, strict=True)}
+    assert values[person.ask()["sentence"]] == min(values.values())
     teacher.close()
 
 
