@@ -3,13 +3,15 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from torture.frame import Found, environment
+from torture.sessions import SessionWalk, State
 from torture.syscalls import is_possible
-from torture.writes import Scene, Walk
+from torture.writes import WAYS, Scene, Walk
 
 
 def attacked(part: str, trials: int, ledger: Path) -> str:
@@ -54,3 +56,34 @@ def test_what_is_written_in_place_is_found_out(tmp_path):
     assert found.trials == walk.calls
     assert any("neither the old nor the new file: 0 bytes" in failure for failure in found.failures)
     assert found.counts["old file"] > 0
+
+
+@pytest.mark.skipif(not is_possible(), reason="no process may watch another's calls here")
+def test_a_session_of_teaching_loses_nothing(tmp_path):
+    """Some of its calls; `make torture` visits all of them."""
+    found = Found()
+    walk = SessionWalk(tmp_path, found)
+    for number, way in enumerate(("kill", "EIO", "kill", "ENOSPC"), 1):
+        walk.try_call(number * walk.calls // 5, way, WAYS[way])
+    assert found.failures == []
+    assert found.trials == 4
+
+
+def test_what_a_session_loses_is_found_out():
+    """The judgement of a state can fail."""
+    told = [["added"], ["answered", 1, {"labels": ["O"]}]]
+    there = State(3, [[1, {"labels": ["O"]}, False]], ["PER", "LOC"])
+    assert State().after(told) == there
+    assert State().is_next(State(3, [], ["PER", "LOC"]))
+    assert there.is_next(replace(there, answers=[[1, {"labels": ["O"]}, True]]))
+    assert there.is_next(replace(there, sentences=5))
+    for lost in (
+        replace(there, answers=[]),
+        replace(there, sentences=4),
+        replace(there, labels=["PER"]),
+        replace(there, answers=[[1, None, False]]),
+        replace(there, sentences=5, labels=["PER", "LOC", "ORG"]),
+        replace(there, answers=[*there.answers, [2, None, False], [3, None, False]]),
+    ):
+        assert not there.is_next(lost), lost
+    assert not State().is_next(State(0, [], ["PER", "LOC"]))
