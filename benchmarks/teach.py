@@ -70,8 +70,9 @@ def steps(folder: Path, answers: int) -> None:
     print("\n| task | starts from | processor, median ms | 95 % | clock, median ms | 95 % |")
     print("| --- | --- | --- | --- | --- | --- |")
     for task, start in [*((task, None) for task in TASKS), *((task, "english") for task in TASKS if task != "chunker")]:
-        teacher = Teacher(project(folder / f"{task} {start}.teach", task, answers, start=start))
-        person, clock, processor = Person(teacher, count=answers), [], []
+        count = answers // 5 if start else answers
+        teacher = Teacher(project(folder / f"{task} {start}.teach", task, count, start=start))
+        person, clock, processor = Person(teacher, count=count), [], []
         while (question := person.ask()) is not None:
             rest(teacher)
             begin, used = time.perf_counter(), time.process_time()

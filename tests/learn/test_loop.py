@@ -525,3 +525,14 @@ def test_after_ctrl_c_a_run_can_be_resumed(tmp_path):
     whole = fit()
     assert fit(tmp_path / "run", progress=Killer(9, KeyboardInterrupt)).stopped_ == "interrupted"
     assert_identical(whole, fit(tmp_path / "run", True))
+
+
+@pytest.mark.parametrize("columns", [[0, 1, 2], [2, 0, 3]])
+def test_rows_of_an_older_model_are_copied_to_their_places(columns):
+    rows, into = np.arange(1.0, 9.0).reshape(2, 4), np.zeros((4, 5))
+    chain_learner.copy_rows(into, np.array([3, 1]), np.array(columns), rows)
+    expected = np.zeros((4, 5))
+    for place, row in ((3, rows[0]), (1, rows[1])):
+        for k, column in enumerate(columns):
+            expected[place, column] = row[k]
+    assert (into == expected).all()

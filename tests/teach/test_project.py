@@ -98,6 +98,15 @@ def test_other_files_are_not_projects(tmp_path, made):
         Project(tmp_path / "nothing")
 
 
+def test_what_the_disk_refuses_is_told_in_a_line(made):
+    made.close()
+    made.path.with_name(f"{made.path.name}-wal").mkdir()
+    with pytest.raises(StructronError, match=r"p\.teach: cannot be opened: "):
+        Project(made.path)
+    made.path.with_name(f"{made.path.name}-wal").rmdir()
+    assert Project(made.path).counts()["sentences"] == 12
+
+
 def test_a_newer_version_is_refused_and_an_older_one_upgraded(made, monkeypatch):
     made.close()
     base = sqlite3.connect(made.path)

@@ -118,6 +118,15 @@ class Chain:
     average: str = "mean"
 
 
+def copy_rows(into: np.ndarray, places: np.ndarray, columns: np.ndarray, rows: np.ndarray) -> None:
+    """Copy rows to some places, and their first columns to these; quickly where columns stay what they are."""
+    count = len(columns)
+    if np.array_equal(columns, np.arange(count)):
+        into[places, :count] = rows[:, :count]
+    else:
+        into[places[:, None], columns] = rows[:, :count]
+
+
 @dataclass(slots=True)
 class LazyNames:
     """Names to be written only for the model that is kept."""
@@ -240,10 +249,11 @@ class ChainLearner(Member):
         used = start.block_rows >= 0
         feature_rows = np.concatenate([start.rows, start.block_rows[used]]).astype(np.int64)
         fresh = store.claim(len(feature_rows))
-        source, target = [*source, *feature_rows.tolist()], [*target, *fresh.tolist()]
-        store.w[np.array(target)[:, None], column] = start.w[np.array(source)][:, : len(column)]
+        rows = np.concatenate([np.array(source, np.int64), feature_rows])
+        places = np.concatenate([np.array(target, np.int64), fresh])
+        copy_rows(store.w, places, column, start.w[rows])
         if start.u is not None:
-            store.u[np.array(target)[:, None], column] = start.u[np.array(source)][:, : len(column)]
+            copy_rows(store.u, places, column, start.u[rows])
         store.row_of[: len(start.keys)] = fresh[: len(start.keys)]
         store.block_of[: len(start.block_keys)] = np.arange(len(start.block_keys))
         store.size[1] = len(start.block_keys)

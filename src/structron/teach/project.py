@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,16 +86,17 @@ class Project:
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self.lock = threading.RLock()
+        if not self.path.is_file():
+            raise StructronError(f"{path}: no such project; expected a file that 'structron teach --texts' made")
         try:
-            if not self.path.is_file():
-                raise StructronError(f"{path}: no such project; expected a file that 'structron teach --texts' made")
             self.base = sqlite3.connect(self.path, timeout=10, check_same_thread=False, isolation_level=None)
             self._check()
+            found = self.base.execute("SELECT name, value FROM settings").fetchall()
+        except sqlite3.OperationalError as error:
+            raise StructronError(f"{path}: cannot be opened: {error}") from None
         except sqlite3.Error as error:
             raise StructronError(f"{path}: not a project of 'structron teach' ({error})") from None
-        self.settings: dict[str, Any] = {
-            name: json.loads(value) for name, value in self.base.execute("SELECT name, value FROM settings")
-        }
+        self.settings: dict[str, Any] = {name: json.loads(value) for name, value in found}
 
     @classmethod
     def create(cls, path: str | Path, **settings: Any) -> "Project":
@@ -113,7 +114,10 @@ class Project:
         with new_file(path) as name:
             made = cls.__new__(cls)
             made.path, made.lock, made.settings = Path(path), threading.RLock(), dict(settings)
-            made.base = sqlite3.connect(name, check_same_thread=False, isolation_level=None)
+            try:
+                made.base = sqlite3.connect(name, check_same_thread=False, isolation_level=None)
+            except sqlite3.Error as error:
+                raise StructronError(f"{path}: not saved: {error}") from None
             try:
                 # What fails is thrown away: a journal in memory is enough.
                 made._try("PRAGMA journal_mode = MEMORY", "PRAGMA synchronous = OFF")
@@ -146,8 +150,8 @@ class Project:
                 self.base.execute(f"PRAGMA user_version = {version}")
 
     def close(self) -> None:
-        """Let go of the file."""
-        with self.lock:
+        """Let go of the file; what could not be tidied up then is when it is opened next."""
+        with self.lock, suppress(sqlite3.Error):
             self.base.close()
 
     @contextmanager
@@ -166,8 +170,9 @@ class Project:
                 raise
 
     def _roll_back(self) -> None:
-        if self.base.in_transaction:
-            self.base.execute("ROLLBACK")
+        with suppress(sqlite3.Error):  # where it fails, SQLite has rolled back, or does when the file is opened next
+            if self.base.in_transaction:
+                self.base.execute("ROLLBACK")
 
     def rows(self, query: str, *values: Any) -> list[tuple]:
         """What a query finds."""
