@@ -464,7 +464,6 @@ def test_claims_about_parsing(parsed, tmp_path):
     level = [claim for claim in claims if claim.kind == "paper" and "is level" in claim.text]
     assert [claim.verdict.effects[0].value for claim in level] == [1.5, 0.5]
     assert {str(claim.verdict) for claim in level} == {"not decidable"}  # two treebanks
-    assert [claim.kind for claim in claims if "last weights" in claim.text] == ["ours"] * 2
     assert [claim.paper for claim in level] == ["-0.04, ahead in 4/9", "-0.03, ahead in 5/9"]
     assert {str(claim.verdict) for claim in claims if "is ahead" in claim.text} == {"not decidable"}
     empty = Ledger(tmp_path / "empty.json", "dror2016")

@@ -190,8 +190,8 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
         gain, _, wins = cells_of(a, b)
         return f"{gain}, ahead in {wins}"
 
-    def compared(name: str, order: int, one: str, other: str, near: float | None = None, end: str = MEAN) -> Claim:
-        a, b = pair(rows[order], one + end, other + end)
+    def compared(name: str, order: int, one: str, other: str, near: float | None = None) -> Claim:
+        a, b = pair(rows[order], one + MEAN, other + MEAN)
         names: dict[str, Any] = {"order": NAMES[order], "one": one, "other": other, "level": LEVEL}
         paper = None
         if {one, other} <= {*PAPERS}:
@@ -208,5 +208,4 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
     verdict = ahead(second, first, papers[0].mean - papers[1].mean, unit=" UAS")
     yield claim("second", against(second, first), verdict, figures=known(*papers))
     for order in NAMES:
-        yield compared("last", order, SHOWN, CSP, LEVEL, end="")
         yield from (compared("remedy", order, method, CSP, LEVEL) for method in (BY_ERRORS, HELD))
