@@ -32,10 +32,14 @@ bench: $(VENV)/.dev
 EWT := $(DATA)/ud-english-ewt
 UNER := $(DATA)/uner-english-ewt
 
+CLUSTERS := build/english/en_lexeme_cluster.json.gz
+
 english: $(VENV)/.dev
 	mkdir -p src/structron/models
+	$(BIN)/python tools/english.py $(dir $(CLUSTERS))
 	$(BIN)/structron train pipeline --train $(EWT)/train.conllu.gz --dev $(EWT)/dev.conllu.gz \
-	    --entities $(UNER)/train.conll.gz --dev-entities $(UNER)/dev.conll.gz --compact --jobs 2 \
+	    --entities $(UNER)/train.conll.gz --dev-entities $(UNER)/dev.conll.gz \
+	    --clusters $(CLUSTERS) --compact --jobs 2 \
 	    --model src/structron/models/english.structron
 	$(BIN)/structron evaluate english $(EWT)/test.conllu.gz
 	$(BIN)/structron evaluate english $(EWT)/test.conllu.gz --gold tokens --entities $(UNER)/test.conll.gz

@@ -394,6 +394,9 @@ class TagDictionary(Options):
     tag_dictionary: int = whole(
         "Words seen N times or more only get labels they were seen with (0: off).", default=0, least=0
     )
+    closed_classes: bool = switch(
+        "Words only get labels of closed classes that they were seen with.", default=False, flag="--closed-classes"
+    )
 
 
 @options()
@@ -587,7 +590,11 @@ class Transitions(Compact):
         none="inf",
         section="search",
     )
-    limit_relations: bool = switch("Only relations that were seen with a pair of tags.", default=True, flag=None)
+    limit_relations: bool = switch(
+        "Only relations that were seen with a pair of tags, and only trees without what training data never have.",
+        default=True,
+        flag=None,
+    )
     right_to_left: bool = switch(
         "Parse sentences from the last word to the first.",
         default=False,

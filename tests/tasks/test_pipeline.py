@@ -355,7 +355,7 @@ def test_many_tags_are_learned_with_the_features():
     contents = Contents.of(toy_docs(24, 3))
     few, many = (make_parts(replace(contents, tags=tags), ()) for tags in (MANY_TAGS, MANY_TAGS + 1))
     assert (few["tagger"].writes, few["morphology"].writes) == (("upos", "xpos"), ("feats",))
-    assert (many["tagger"].writes, many["morphology"].writes) == (("upos",), ("xpos", "feats"))
+    assert (many["tagger"].writes, many["morphology"].writes) == (("upos",), ("upos", "xpos", "feats"))
     assert many["parser"].reads == ("form", "upos", "xpos", "feats", "lemma")
 
 
@@ -370,9 +370,14 @@ def test_small_weights_are_left_out_where_data_are_many():
 
 def test_many_tags_end_to_end(monkeypatch):
     monkeypatch.setattr(parts, "MANY_TAGS", 10)
-    model = structron.Pipeline(without=QUICK).fit(toy_docs(60, 3))
-    assert model.parts_["morphology"].writes == ("xpos", "feats")
+    train = toy_docs(60, 3)
+    model = structron.Pipeline(without=QUICK).fit(train)
+    assert model.parts_["morphology"].writes == ("upos", "xpos", "feats")
     assert model.evaluate(TEST).xpos > 75
+    known = {(word.upos, word.xpos, word.feats) for doc in train for word in doc.words}
+    found = [(word.upos, word.xpos, word.feats) for doc in TEST for word in model(doc.text).words]
+    assert len(found) > 100
+    assert known.issuperset(found), "UPOS, XPOS and features agree"
 
 
 def test_tokens_with_spaces_inside():

@@ -300,6 +300,63 @@ def test_relations_keep_to_pairs_of_tags_seen_in_training():
         assert engine.legal(engine.go(row, 0))[0] != 0
 
 
+def labelled_trees(table: np.ndarray, tags: list[int], labels: int) -> set[tuple]:
+    """The trees of all derivations: heads and relations."""
+    engine = Engine(np.array([[1, tag] for tag in tags]), table, rows=20_000)
+    paths: list[tuple[int, list[int]]] = [(0, [])]
+    found = set()
+    while paths:
+        row, actions = paths.pop()
+        legal = engine.legal(row)
+        if not legal:
+            heads, relations = tree_of(actions, len(tags), labels)
+            found.add((tuple(heads), tuple(relations)))
+        paths += [(engine.go(row, action), [*actions, action]) for action in legal]
+    return found
+
+
+def test_relations_that_a_head_has_once():
+    """Relations 0 and 1 are a group: no head has two of them, and nothing else is lost."""
+    layout = sr.atom_layout(["s0.w"], COLUMNS[:2])
+    tags = [1, 2, 1, 2]
+    free = labelled_trees(sr.make_table(layout, 3), tags, 3)
+    kept = labelled_trees(sr.make_table(layout, 3, None, sr.exclusions([0, 0, -1])), tags, 3)
+
+    def twice(tree):
+        pairs = [head for head, relation in zip(*tree, strict=True) if relation in (0, 1)]
+        return len(set(pairs)) < len(pairs)
+
+    assert kept == {tree for tree in free if not twice(tree)}
+    assert 0 < len(kept) < len(free)
+
+
+def test_tags_that_roots_do_not_have():
+    """Tag 2 is that of no root where the last two words leave a choice; sentences of it alone have one all the same."""
+    layout = sr.atom_layout(["s0.w"], COLUMNS[:2])
+    rootless = np.array([False, False, True, False])
+    table = sr.make_table(layout, 1, None, None, rootless)
+    for tags in ([1, 2], [2, 1], [2, 2]):
+        roots = {tags[tree[0].index(0)] for tree in labelled_trees(table, tags, 1)}
+        assert roots == ({2} if set(tags) == {2} else {1})
+    assert labelled_trees(table, [2], 1) == {((0,), (-1,))}
+
+
+def test_where_nothing_else_is_left_all_is_allowed():
+    """Of the last two words each has its only child already."""
+    layout = sr.atom_layout(["s0.w"], COLUMNS[:2])
+    found = {heads for heads, _ in labelled_trees(sr.make_table(layout, 1, None, sr.exclusions([0])), [1] * 4, 1)}
+    assert {(2, 0, 2, 3), (2, 3, 0, 3)} <= found
+    assert (2, 0, 2, 2) not in found
+
+
+def test_groups_that_share_a_bit_exclude_nothing():
+    assert sr.exclusions([-1, 0, 0]).tolist() == [0, 24, 24]
+    groups = [-1] * 62
+    groups[0] = groups[1] = 0
+    assert not sr.exclusions(groups).any(), "relations 60 and 61 have the bits of 0 and 1"
+    assert sr.exclusions(groups[:60]).any()
+
+
 # -- templates -----------------------------------------------------------------------------------------------------
 
 

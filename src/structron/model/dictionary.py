@@ -8,6 +8,9 @@ from structron.features.extract import Prepared
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import hash_list
 
+UNSEEN = "\0unseen"
+"""Stands for words that training did not see, where they too may have only some labels."""
+
 
 @dataclass(slots=True)
 class Dictionary:
@@ -30,7 +33,7 @@ class Dictionary:
         words = np.union1d(self.words, other.words)
         allowed = np.zeros((len(words), labels), bool)
         for source in (self, other):
-            wide = np.zeros((len(source.masks), labels), bool)
+            wide = np.full((len(source.masks), labels), source.find([UNSEEN])[0] >= 0)
             wide[:, : source.masks.shape[1]] = source.masks
             wide[source.masks.all(axis=1)] = True
             allowed[np.searchsorted(words, source.words)] |= wide[source.mask]
@@ -47,10 +50,17 @@ class Dictionary:
         return cls(words, swap[mask[1:]].astype(np.int32), masks[swap])
 
     def masks_of(self, prepared: Prepared, tokens: slice) -> np.ndarray:
-        """int64[tokens]: the row of `masks` for each token; words that are not known may have any label."""
+        """int64[tokens]: the row of `masks` for each token. Words that are not known, in lower case or capitalised
+        neither, may have any label, or those of UNSEEN."""
         if not self.mask.any():
             return np.zeros(tokens.stop - tokens.start, np.int64)
         place = self.find(prepared.word_types)
+        unseen = int(self.find([UNSEEN])[0])
+        if unseen >= 0:
+            new = np.flatnonzero(place < 0)
+            words = [prepared.word_types[k] for k in new.tolist()]
+            lower, capital = (self.find(list(map(change, words))) for change in (str.lower, str.capitalize))
+            place[new] = np.where(lower >= 0, lower, np.where(capital >= 0, capital, unseen))
         return np.where(place < 0, 0, self.mask[place]).astype(np.int64)[prepared.word_ids[tokens]]
 
     def tensors(self) -> Tensors:

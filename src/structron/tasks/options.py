@@ -83,7 +83,7 @@ class NoColumns:
 class AllLabels:
     """What the options of lexicons and documents come to where all labels are looked at, a sentence at a time."""
 
-    tag_dictionary, among = 0, "all"
+    tag_dictionary, closed_classes, among = 0, False, "all"
     given = non_local = ()
 
 

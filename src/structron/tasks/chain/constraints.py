@@ -12,8 +12,13 @@ import numpy as np
 from structron.errors import OneLabelError, StructronError, unknown
 from structron.features.extract import Prepared
 from structron.kernels.table import hash_list
-from structron.model.dictionary import Dictionary
+from structron.model.dictionary import UNSEEN, Dictionary
 from structron.text import schemes
+
+CLOSED_TOKENS = 100
+"""Tokens that a label needs to count as a closed class."""
+CLOSED_SHARE = 0.01
+"""Share of its tokens whose words were seen with it only once, which estimates how often a word is new with it."""
 
 
 def number_labels(prepared: Any, old: Sequence[str] = ()) -> tuple[list[str], np.ndarray]:
@@ -81,14 +86,44 @@ def legal_transitions(labels: list[str], scheme: str | None, forbid: Iterable[tu
     return allowed
 
 
-def make_dictionary(prepared: Prepared, gold: np.ndarray, labels: int, at_least: int) -> Dictionary:
-    """The words of the training data; with at_least > 0, those seen that often keep to the labels they had."""
+def make_dictionary(
+    prepared: Prepared, gold: np.ndarray, labels: int, at_least: int, closed_classes: bool = False
+) -> Dictionary:
+    """The words of the training data; with at_least > 0, those seen that often keep to the labels they had.
+
+    closed_classes: all words keep to labels of closed classes that they had, in lower or upper case.
+    """
     hashes = hash_list(prepared.word_types)
     order = np.argsort(hashes)
-    if at_least == 0:
+    if at_least == 0 and not closed_classes:  # there may be no words: attributes
         return Dictionary(hashes[order], np.zeros(len(order), np.int32), np.ones((1, labels), bool))
-    seen, known = np.zeros((len(hashes), labels), bool), gold >= 0
-    words = prepared.word_ids[known]
-    seen[words, gold[known]] = True
-    seen[np.bincount(words, minlength=len(hashes)) < at_least] = True
-    return Dictionary.of(hashes[order], seen[order])
+    closed = np.zeros(labels, bool)
+    known = gold >= 0
+    words, own = prepared.word_ids[known], gold[known]
+    if closed_classes:
+        lower: dict[str, int] = {}
+        word_of = np.array([lower.setdefault(word.lower(), len(lower)) for word in prepared.word_types], np.int64)
+        pairs, counts = np.unique(word_of[words] * labels + own, return_counts=True)
+        closed = _closed(labels, own, pairs[counts == 1] % labels)
+    if at_least == 0 and not closed.any():
+        return Dictionary(hashes[order], np.zeros(len(order), np.int32), np.ones((1, labels), bool))
+    allowed = np.ones((len(hashes), labels), bool)
+    if at_least > 0:
+        allowed = np.zeros((len(hashes), labels), bool)
+        allowed[words, own] = True
+        allowed[np.bincount(words, minlength=len(hashes)) < at_least] = True
+    if closed.any():
+        seen = np.zeros((len(lower), labels), bool)
+        seen[np.divmod(pairs, labels)] = True
+        allowed &= seen[word_of] | ~closed
+        hashes, allowed = np.append(hashes, hash_list([UNSEEN])), np.append(allowed, ~closed[None], axis=0)
+        order = np.argsort(hashes)
+    return Dictionary.of(hashes[order], allowed[order])
+
+
+def _closed(labels: int, gold: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """bool[labels]: the closed classes: labels of many tokens with which hardly any word was seen for the first and
+    last time. gold: the labels of all tokens; new: those of words that were seen with them once."""
+    tokens, once = (np.bincount(own, minlength=labels) for own in (gold, new))
+    closed = (tokens >= CLOSED_TOKENS) & (once <= CLOSED_SHARE * tokens)
+    return closed if not closed.all() else np.zeros(labels, bool)

@@ -107,7 +107,8 @@ class ChainLabeler(LabelPredictor):
         allowed = legal_transitions(labels, self.scheme_ if self.options.constrain else None, self.options.forbid)
         if illegal := neighbours.illegal(allowed):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
-        dictionary = make_dictionary(prepared, gold, len(labels), self.options.tag_dictionary)
+        words = (self.options.tag_dictionary, self.options.closed_classes)
+        dictionary = make_dictionary(prepared, gold, len(labels), *words)
         if start is not None:
             dictionary = searching(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
         learning, knowledge = neighbours.seen(allowed), self._knowledge(prepared, labels, gold, sets, allowed)
@@ -174,6 +175,7 @@ class ChainLabeler(LabelPredictor):
             "average": self.options.average == "voted",
             "non_local": self._sources(),
             "tag_dictionary": self.options.tag_dictionary,
+            "closed_classes": self.options.closed_classes,
             "forbid": list(self.options.forbid),
             "constrain": self.options.constrain and self.scheme_ is not None,
             "attributes": paired is None,

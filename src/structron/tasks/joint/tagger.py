@@ -109,7 +109,8 @@ class JointTagger(EncodedLabeler):
         allowed = legal_transitions(layers[1].labels, self.scheme_, ())
         if illegal := neighbours.illegal(allowed):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
-        dictionary = make_dictionary(prepared, tag_of, len(layers[0].labels), self.options.tag_dictionary)
+        words = (self.options.tag_dictionary, self.options.closed_classes)
+        dictionary = make_dictionary(prepared, tag_of, len(layers[0].labels), *words)
         if known is not None:
             dictionary = known.dictionary.merged(dictionary, len(layers[0].labels))
         learning, knowledge = neighbours.seen(allowed), self._knowledge(prepared, tag_of, chunk_of, partial)

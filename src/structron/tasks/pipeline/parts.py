@@ -45,7 +45,7 @@ WRITES = {
     "tokenizer": set[str](),
     "splitter": {"words"},
     "tagger": {*TAGS},
-    "morphology": {"xpos", "feats"},
+    "morphology": {*TAGS, "feats"},
     "lemmatizer": {"lemma"},
     **{name: {"head", "deprel"} for name in VOTES},
     "entities": {"entity"},
@@ -58,7 +58,8 @@ PRUNE = 0.3
 CROSSING = 0.1
 """Share of sentences with crossing arcs from which on the search over all trees finds them too."""
 MANY_TAGS = 150
-"""Pairs of UPOS and XPOS that one tagger learns; where there are more, XPOS is learned with the features."""
+"""Pairs of UPOS and XPOS that one tagger learns; where there are more, it learns UPOS, and the morphology chooses among
+triples of UPOS, XPOS and features, so that they agree."""
 BETWEEN = " "
 """Stands between columns that are learned as one label, which is split there (search/chain/choices.py); no column of
 CoNLL-U but the form and lemma may have it."""
@@ -218,13 +219,13 @@ def make_parts(
     tags = [name for name in TAGS if name in filled]
     rest = ["feats"] if "feats" in filled else []
     if len(tags) == 2 and contents.tags > MANY_TAGS:
-        tags, rest = ["upos"], ["xpos", *rest]
+        tags, rest = ["upos"], [*TAGS, *rest]
     if tags:
-        found["tagger"] = Part(("form",), tuple(tags), {"passes": 8, "runs": 4, "among": "all"})
+        found["tagger"] = Part(("form",), tuple(tags), {"passes": 8, "runs": 4, "among": "all", "closed_classes": True})
     if rest:
         reads = ("form", *tags)
-        found["morphology"] = Part(reads, tuple(rest), {"passes": 3, "runs": 4, "among": "seen", "given": tags[-1:]})
-    known = [*tags, *rest]
+        found["morphology"] = Part(reads, tuple(rest), {"passes": 3, "runs": 4, "among": "seen", "given": tags})
+    known = list(dict.fromkeys([*tags, *rest]))
     if "lemma" in filled:
         found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 3, "runs": 4, "rare": 50, "letters": True})
     if contents.heads and tags:
@@ -236,7 +237,7 @@ def make_parts(
         special = {"parser": settings, "parser-backward": {**settings, "right_to_left": True}, "parser-graph": graph}
         found |= {name: Part(reads, ("head", "deprel"), own) for name, own in special.items()}
     if contents.entities:
-        found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 6, "test_candidates": 40})
+        found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 10, "runs": 4, "test_candidates": 40})
     for name in CLUSTERED if clusters is not None else ():
         if name in found:
             found[name].settings["clusters"] = clusters

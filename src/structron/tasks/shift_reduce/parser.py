@@ -36,6 +36,7 @@ from structron.tasks.chain.encoder import columns_of
 from structron.tasks.options import ParserOptions
 from structron.tasks.shift_reduce import system
 from structron.tasks.shift_reduce.building import follow, trees_of
+from structron.tasks.shift_reduce.habits import groups_of, rootless_tags, single_relations, unusual
 from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations
 from structron.tasks.shift_reduce.templates import ParserTemplates
 from structron.tasks.tree_parser import TreeParser
@@ -91,8 +92,13 @@ class Parser(TreeParser):
             roles = self.roles_
             self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs, self.clusters_)
             self.seen_: np.ndarray | None = None
+            self.single_, self.rootless_ = list[str](), np.zeros(0, np.bool_)
         x = self.input_.learn(self.input_.encoded(data.sentences), self.options.cutoff)
-        self.seen_ = self._seen(bank, x, self.seen_) if self.options.limit_relations and self.labelled_ else None
+        if self.options.limit_relations and self.labelled_:
+            bank, x = self._usual(bank, x, start is None)
+            self.seen_ = self._seen(bank, x, self.seen_)
+        else:
+            self.seen_ = None
         self.problem_ = self._make_problem()
         gold = oracle_all(bank.starts, bank.heads, bank.relations, len(bank.names))
         ptr = 2 * bank.starts - np.arange(len(bank.starts))
@@ -109,6 +115,25 @@ class Parser(TreeParser):
             start=beginning,
         )
 
+    def _usual(self, bank: Treebank, x: np.ndarray, learn: bool) -> tuple[Treebank, np.ndarray]:
+        """A treebank without the sentences that have what others never have. learn: what that is."""
+        tags, count = x[:, 1], self.input_.sizes()["t"]
+        if learn:
+            self.single_ = single_relations(bank.starts, bank.heads, bank.relations, bank.names)
+            self.rootless_ = rootless_tags(bank.starts, bank.heads, tags, count)
+        self.rootless_ = np.append(self.rootless_, np.zeros(count - len(self.rootless_), np.bool_))
+        groups = np.array(groups_of(bank.names, self.single_))[bank.relations]
+        odd = unusual(bank.starts, bank.heads, groups, tags, self.rootless_)
+        if odd.all():  # there may be few of them, as when one tree is traced
+            self.single_, self.rootless_ = [], np.zeros(count, np.bool_)
+        if odd.all() or not odd.any():
+            return bank, x
+        self.notes_.append(f"{odd.sum()} of {len(odd)} sentences left out: relations or roots that others never have")
+        kept = ~np.repeat(odd, np.diff(bank.starts))
+        starts = np.append(0, np.cumsum(np.diff(bank.starts)[~odd]))
+        arrays = {"starts": starts, "heads": bank.heads[kept], "relations": bank.relations[kept]}
+        return dataclasses.replace(bank, **arrays), x[kept]
+
     def _seen(self, bank: Treebank, x: np.ndarray, before: np.ndarray | None) -> np.ndarray:
         """The relations seen with pairs of tags; with a pair never seen those that its word was seen with."""
         tags, count = self.input_.sizes()["t"], len(bank.names)
@@ -120,7 +145,8 @@ class Parser(TreeParser):
 
     def _make_problem(self) -> SearchProblem:
         """Arc-standard with these templates, alphabets and relations."""
-        lasting = system.keep_learner_atoms(self.templates_)
+        excluded = system.exclusions(groups_of(self.relations_, self.single_))
+        lasting = system.keep_learner_atoms(self.templates_, bool(excluded.any()))
         asked = [name for name in lasting if not name.startswith("word of ")]
         layout = system.atom_layout([*self.templates_, *asked], self.input_.names)
         count = len(self.relations_)
@@ -136,7 +162,7 @@ class Parser(TreeParser):
             templates=self.templates_,
             moves=moves(count).tolist(),
             always=lasting,
-            table=system.make_table(layout, count, self.seen_),
+            table=system.make_table(layout, count, self.seen_, excluded, self.rootless_),
             max_steps=system.most_steps,
             looks_at=system.looks_at,
             name="parser",
@@ -318,7 +344,10 @@ class Parser(TreeParser):
         learned, tensors = super()._state(model)
         if self.seen_ is not None:
             tensors["seen"] = np.packbits(self.seen_)
-        return learned | {"root": self.root_, "templates": self.templates_}, tensors
+        if self.rootless_.any():
+            tensors["rootless"] = np.packbits(self.rootless_)
+        single = {"single": self.single_} if self.single_ else {}
+        return learned | {"root": self.root_, "templates": self.templates_} | single, tensors
 
     def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         super()._load_state(learned, tensors, **code)
@@ -327,6 +356,11 @@ class Parser(TreeParser):
             raise ValueError("relations do not fit together")
         self.options.templates = self.templates_ = texts(learned["templates"], "templates", 1)
         self.seen_ = self._unpack_seen(tensors) if "seen" in tensors else None
+        self.single_ = texts(learned.get("single", []), "single")
+        self.rootless_ = np.zeros(0, np.bool_)
+        if "rootless" in tensors:
+            size = self.input_.sizes()["t"]
+            self.rootless_ = np.unpackbits(taken(tensors, "rootless", -(-size // 8)), count=size).astype(np.bool_)
         self.problem_ = self._make_problem()
         check(tensors, BeamModel.declared(self.problem_), {"anchored": 0})
         self.model_ = BeamModel.from_tensors(self.problem_, tensors)

@@ -44,8 +44,9 @@ SET_BITS = 60
 SIDE_CAP, BOTH_CAP, LEFT_CAP = 5, 7, 3
 """Where the valencies .vl and .vr, their sum .v, and the count of words left stop counting."""
 
-LABELS, TAGS, LEFTS, RIGHTS, ROWS, BUFFER, TOKENS, LINKS, VALENCIES, EXTRAS, HEADER = range(11)
-"""The head of a table: relations; tags (0: no lists) and where the lists begin; how many steps of each kind follow."""
+LABELS, TAGS, LEFTS, RIGHTS, EXCLUDED, ROOTLESS, ROWS, BUFFER, TOKENS, LINKS, VALENCIES, EXTRAS, HEADER = range(13)
+"""The head of a table: relations; tags (0: no lists) and where the lists begin; where it says (0: nowhere) which
+relations of a head exclude each other, and which tags roots do not have; how many steps of each kind follow."""
 DISTANCE, DISTANCE_TO_BUFFER, WORDS_LEFT = 0, 1, 2
 
 
@@ -60,7 +61,9 @@ def start(x, table, states, s):
 def legal(x, table, states, s, out):
     """Write the legal actions into out and return how many; 0 in a final state. There are no dead ends.
 
-    A pair of tags that training showed on one side keeps to the relations it had there.
+    A pair of tags that training showed on one side keeps to the relations it had there. A head does not get a relation
+    that one of its children excludes, nor does a word become the root whose tag roots do not have, if the other one of
+    the last two can; where nothing would be left, both are allowed.
     """
     count = 0
     if states[s, NEXT] < x.shape[0]:
@@ -68,19 +71,28 @@ def legal(x, table, states, s, out):
         count = 1
     tail, labels, tags = states[s, TAIL], table[LABELS], table[TAGS]
     sides = 2 if tail >= 0 and states[tail, TOP] >= 0 else 0
-    for side in range(sides):
-        lo, hi = 0, 0
-        if tags > 0:
-            s0, s1 = x[states[s, TOP], 1], x[states[tail, TOP], 1]
-            pair = table[LEFTS] + s0 * tags + s1 if side == 0 else table[RIGHTS] + s1 * tags + s0
-            lo, hi = table[pair], table[pair + 1]
-        for k in range(lo, hi):
-            out[count] = table[k]
-            count += 1
-        if lo == hi:
-            for action in range(1 + side * labels, 1 + labels + side * labels):
-                out[count] = action
-                count += 1
+    excluded, rootless, root = table[EXCLUDED], table[ROOTLESS], -1
+    if sides > 0 and rootless > 0 and count == 0 and states[states[tail, TAIL], TOP] < 0:
+        never0, never1 = table[rootless + x[states[s, TOP], 1]], table[rootless + x[states[tail, TOP], 1]]
+        root = 0 if never1 > never0 else 1 if never0 > never1 else -1
+    for free in range(2):
+        for side in range(sides if free == 0 or count == 0 else 0):
+            head = s if side == 0 else tail
+            taken = states[head, LSET] | states[head, RSET] if excluded > 0 and free == 0 else 0
+            lo, hi = 0, 0
+            if tags > 0:
+                s0, s1 = x[states[s, TOP], 1], x[states[tail, TOP], 1]
+                pair = table[LEFTS] + s0 * tags + s1 if side == 0 else table[RIGHTS] + s1 * tags + s0
+                lo, hi = table[pair], table[pair + 1]
+            listed = hi - lo
+            for k in range(labels if listed == 0 else listed):
+                action = 1 + side * labels + k if listed == 0 else table[lo + k]
+                allowed = free == 1 or root < 0 or side == root
+                if taken > 0:
+                    allowed = allowed and taken & table[excluded + action - 1 - side * labels] == 0
+                if allowed:
+                    out[count] = action
+                    count += 1
     return count
 
 
@@ -307,16 +319,36 @@ def sizes(layout: Layout, columns: Mapping[str, int], relations: int) -> dict[st
     return found | {name: EXTRA_SIZES.get(name, attributes.get(name.partition(".")[2], 0)) for name in layout.names}
 
 
-def make_table(layout: Layout, relations: int, seen: np.ndarray | None = None) -> np.ndarray:
-    """The constants of a problem: the layout's steps and, where wanted, the relations seen with each pair of tags.
+def exclusions(groups: Sequence[int]) -> np.ndarray:
+    """int64[relations]: for each relation the bits of those that a head with it has not: those of its group (-1: none).
+
+    Bits are few: a group that shares one with another relation excludes nothing.
+    """
+    bits = [1 << ((FIRST_RELATION + k) % SET_BITS) for k in range(len(groups))]
+    masks = np.zeros(len(groups), np.int64)
+    for group in {*groups} - {-1}:
+        own = sum({bit for bit, other in zip(bits, groups, strict=True) if other == group})
+        if not any(bit & own for bit, other in zip(bits, groups, strict=True) if other != group):
+            masks[[k for k, other in enumerate(groups) if other == group]] = own
+    return masks
+
+
+def make_table(
+    layout: Layout,
+    relations: int,
+    seen: np.ndarray | None = None,
+    excluded: np.ndarray | None = None,
+    rootless: np.ndarray | None = None,
+) -> np.ndarray:
+    """The constants of a problem: the layout's steps and, where wanted, what training data show of relations and roots.
 
     `seen` is bool[2, tags, tags, relations]: child to the left or right, tag of the head, tag of the child (see
     `oracle.seen_relations`); every tag of x must be below `tags`. The lists follow the steps, one CSR matrix per
-    side.
+    side. `excluded`: see `exclusions`; `rootless` is bool[tags].
     """
     if relations < 1:
         raise StructronError(f"{relations} relations; expected at least 1 (without labels: 1)")
-    head = np.zeros(LEFTS + 2, np.int64)
+    head = np.zeros(ROWS, np.int64)
     head[LABELS] = relations
     parts = [head, np.array(layout.steps, np.int64)]
     if seen is not None:
@@ -329,6 +361,10 @@ def make_table(layout: Layout, relations: int, seen: np.ndarray | None = None) -
             position += len(first)
             parts += [first + position, found + 1 + side * relations]
             position += len(found)
+    for place, values in ((EXCLUDED, excluded), (ROOTLESS, rootless)):
+        if values is not None and values.any():
+            head[place] = sum(map(len, parts))
+            parts.append(values.astype(np.int64))
     return np.concatenate(parts).astype(np.int64)
 
 
@@ -365,13 +401,14 @@ LATER = {
 """As what a part of the top tree can be seen later: the top becomes a child itself, or a nearer child the second."""
 
 
-def keep_learner_atoms(templates: Iterable[str]) -> list[str]:
+def keep_learner_atoms(templates: Iterable[str], exclusive: bool = False) -> list[str]:
     """What of the top of the stack can matter later: states that are to be one must agree on it.
 
     What is asked of s1 is asked of s0 after a shift; what is asked of a child, of s0 when it becomes one. The tags of
-    s0 and s1 decide which relations are legal. Distances ask for the place of s0, hidden atom "word of s0".
+    s0 and s1 decide which relations are legal, and where some of a head exclude others (exclusive), so do those that it
+    has. Distances ask for the place of s0, hidden atom "word of s0".
     """
-    found = dict.fromkeys(["s0.t", "s1.t", "word of q0"])
+    found = dict.fromkeys(["s0.t", "s1.t", "word of q0", *["s0.sl", "s0.sr"] * exclusive])
     waiting = [name for names in read_templates(templates) for name in names]
     if {"d", "dq"} & set(waiting):
         found["word of s0"] = None
