@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from inspect import Signature, signature
+from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
@@ -26,7 +27,7 @@ import numpy as np
 
 from structron._version import __version__
 from structron.errors import StructronError, unknown
-from structron.fields import default_of, documented, options_of, same_value
+from structron.fields import Option, default_of, documented, fields_of, options_of, same_value
 from structron.io import modelfile
 from structron.io.columns import EMPTY, Columns
 from structron.io.foreign import as_rows
@@ -39,13 +40,15 @@ from structron.learn.shards import ShardRunner, Shards, ThreadRunner
 from structron.options import Task
 from structron.runtime.cluster import connect
 from structron.runtime.progress import Progress
-from structron.runtime.threads import TURNS, Found, for_each, parts, uncollected
+from structron.runtime.threads import CHUNKS_PER_THREAD, Found, for_each, slices, uncollected
 from structron.show.charts import History, model_html
 
 if TYPE_CHECKING:
     from structron.features.clusters import Clusters
 
 Sentences = Iterable[Any]
+PASSES = ("passes", "seed", "shuffle", "patience", "stop_change")
+"""Options that say how long and in which order to train, as `Schedule` has them."""
 LARGE = 300_000
 """Features of a model of which a notebook lists none."""
 DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
@@ -59,6 +62,15 @@ class _OptionsSignature:
         if estimator is not None:
             raise AttributeError("__signature__")  # a pipeline can be called, which has a signature of its own
         return signature(kind.options_class) if kind.__init__ is Estimator.__init__ else None
+
+
+def _as_attribute(name: str, is_field: bool, option: Option | None) -> property:
+    """An attribute of the options as one of the estimator; fields can be set."""
+
+    def put(estimator: Any, value: Any) -> None:
+        setattr(estimator.options, name, value)
+
+    return property(attrgetter(f"options.{name}"), put if is_field else None, None, option.help if option else None)
 
 
 class Estimator(ABC):
@@ -107,6 +119,10 @@ class Estimator(ABC):
         if "options_class" in vars(cls):
             options = cls.options_class
             cls.task, cls.lacks, cls.texts = options.task, options.lacks, options.texts
+            known = {field.name for field in fields_of(options)}
+            for name in {*dir(options), *known}:
+                if not name.startswith("_") and not hasattr(cls, name):
+                    setattr(cls, name, _as_attribute(name, name in known, options_of(options).get(name)))
         if hasattr(cls, "options_class"):
             cls.__doc__ = documented(cls)
 
@@ -121,15 +137,12 @@ class Estimator(ABC):
         except TypeError as error:
             raise TypeError(str(error).replace(kind.__name__, type(self).__name__, 1)) from None
 
-    def __getattr__(self, name: str) -> Any:
-        """What is no attribute of its own: that of its options."""
-        if not name.startswith("_") and hasattr(options := vars(self).get("options"), name):
-            return getattr(options, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+    if TYPE_CHECKING:
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        options = vars(self).get("options")
-        object.__setattr__(options if options is not None and hasattr(options, name) else self, name, value)
+        def __getattr__(self, name: str) -> Any:
+            """The options are attributes of it too (`_as_attribute`)."""
+
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The current value of every parameter."""
@@ -298,18 +311,17 @@ class Estimator(ABC):
         self.check_options()
         self._check()
         self._check_shards()
+        kept = {name: getattr(self.options, name) for name in PASSES if hasattr(self.options, name)}
         sentences, dev = self._learned_from(sentences, dev)
-        schedule = Schedule(checkpoint=Path(checkpoint) if checkpoint else None, resume=resume)
+        schedule = Schedule(**kept, checkpoint=Path(checkpoint) if checkpoint else None, resume=resume)
         self.notes_ = []
         self._learn(sentences, dev, schedule, progress or Progress(show=self.options.verbose), start)
         self.signature_ = self._signature()
 
     def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
-        """Learn, with options that are checked. schedule: the checkpoint, if any, and whether to resume it."""
+        """Learn, with options that are checked."""
         options = self.options
-        passes = (options.passes, options.seed, options.shuffle, options.patience, options.stop_change)
-        schedule = Schedule(*passes, checkpoint=schedule.checkpoint, resume=schedule.resume)
-        prepare(f"train {self.kernels_of(self.get_params())}", show=progress.show)
+        prepare(f"train {self.kernels_of(vars(options))}", show=progress.show)
         with shown(progress.show):
             learner = self._learner(sentences, start)
             several = self._wrap_runs_and_shards(learner)
@@ -411,13 +423,13 @@ class Estimator(ABC):
         model = self._check_fitted()
         return self._decode(model, self._encode(self._rows(sentences)), self._jobs(jobs))
 
-    chunks_per_thread: ClassVar[int] = TURNS
-    """Parts of the sentences that each thread takes: with more of them it waits less, and more is done twice."""
+    chunks_per_thread: ClassVar[int] = CHUNKS_PER_THREAD
+    """Slices of the sentences that each thread takes: with more of them it waits less, and more is done twice."""
 
-    def _by_parts(
+    def _by_slices(
         self, look: Callable[[list], Any], search: Callable[[slice, Any], Found], items: list, jobs: int
     ) -> list[Found]:
-        """What `search` finds in parts of the sentences that `look` has looked at, on several threads.
+        """What `search` finds in slices of the sentences that `look` has looked at, on several threads.
 
         Strings are looked at under Python's lock, kernels run outside of it: one thread at a time looks, so that the
         others search meanwhile and do not wait for the lock as well.
@@ -431,7 +443,7 @@ class Estimator(ABC):
 
         try:
             with uncollected():
-                return for_each(run, parts(len(items), jobs, self.chunks_per_thread), jobs)
+                return for_each(run, slices(len(items), jobs, self.chunks_per_thread), jobs)
         except StructronError:
             look(items)  # the same error, with sentences counted from the first
             raise
@@ -589,7 +601,8 @@ class Estimator(ABC):
     def _jobs(self, jobs: int | None) -> int:
         """The threads asked for, here or when the estimator was made."""
         wanted = self.options.jobs if jobs is None else jobs
-        options_of(type(self))["jobs"].check("jobs", wanted)
+        if type(wanted) is not int or wanted < 1:
+            options_of(type(self))["jobs"].check("jobs", wanted)
         return wanted
 
     def _check_fitted(self) -> Any:

@@ -6,6 +6,7 @@ A new option is one more field. Every help text imports this module, so it needs
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from structron.errors import StructronError, unknown
@@ -39,6 +40,16 @@ class Task(Options):
 
     former: ClassVar[Sequence[type[Options]]] = ()
     """Groups of options without effect that model files of earlier versions hold."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        vars(self).pop("resolved", None)
+
+    @cached_property
+    def resolved(self) -> Any:
+        """What `search` says of predictions: found out once, until an option changes."""
+        found: Any = self
+        return found.search()
 
     def check_options(self) -> None:
         """Refuse values that the task lacks, with the reason, and values that are out of range."""

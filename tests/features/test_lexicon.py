@@ -32,7 +32,7 @@ def prepared(data: list[Token]) -> tuple[Any, np.ndarray]:
     columns = {name: Column.of(token[k] for token in data) for k, name in enumerate(("word", "tag"))}
     bounds, word = np.array([0, len(data)]), columns["word"]
     table = TokenTable(bounds, np.array([0, 1]), columns)
-    found = SimpleNamespace(word_types=word.types, word_ids=word.ids, table=table)
+    found = SimpleNamespace(words=word, word_types=word.types, word_ids=word.ids, table=table)
     return found, np.array([label for _, _, label in data], np.int64)
 
 

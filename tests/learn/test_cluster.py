@@ -19,8 +19,7 @@ from estimators import CASES, Case, bytes_of
 from helpers import SOURCE, patiently
 from runs import Killed, Killer
 from structron import StructronError
-from structron.learn.committee import ShardUpdate
-from structron.learn.loop import WIRE
+from structron.learn.loop import WIRE, ShardUpdate
 from structron.learn.wire import pack_broadcast, pack_update, unpack
 from structron.runtime.cluster import RayPool
 from structron.weights.mixing import Changes

@@ -18,7 +18,7 @@ from structron.runtime.threads import (
     batches,
     cores,
     in_order,
-    parts,
+    slices,
 )
 
 
@@ -38,11 +38,11 @@ def test_batches_cover_all_examples_in_order(lengths, jobs):
 
 
 @given(st.integers(0, 100_000), st.integers(1, 70), st.integers(1, 20))
-def test_parts_cover_all_sentences_in_order(count, jobs, turns):
-    found = parts(count, jobs, turns)
+def test_parts_cover_all_sentences_in_order(count, jobs, chunks):
+    found = slices(count, jobs, chunks)
     assert [k for own in found for k in range(own.start, own.stop)] == list(range(count))
     assert all(own.stop - own.start <= MOST_SENTENCES for own in found)
-    assert len(found) <= max(jobs * turns, -(-count // MOST_SENTENCES))
+    assert len(found) <= max(jobs * chunks, -(-count // MOST_SENTENCES))
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])

@@ -13,7 +13,7 @@ from operator import itemgetter
 import numpy as np
 
 from structron.errors import StructronError, quoted
-from structron.features.atoms import WHOLE, Atom, atom_texts, parse_atom
+from structron.features.atoms import Atom, parse_atom, texts_of
 from structron.features.clusters import Clusters, prefix_length
 from structron.features.encode import Column, check_strings
 from structron.io.columns import EMPTY
@@ -173,10 +173,10 @@ class ParserInput:
         """
         known = self.alphabets or [Alphabet([]) for _ in self.atoms]
         self.alphabets = []
-        for k, (alphabet, atom) in enumerate(zip(known, self.atoms, strict=True)):
+        for k, (alphabet, atom, said) in enumerate(zip(known, self.atoms, self._said(columns), strict=True)):
             column, counts = columns[atom.column], Counter[str]()
             times = np.bincount(column.ids, minlength=len(column.types)).tolist()
-            for text, count in zip(self._said(atom, column), times, strict=True):
+            for text, count in zip(said, times, strict=True):
                 counts[text] += count
             self.alphabets.append(alphabet.extended(counts, 1 if k else cutoff))
         return self.encode(columns)
@@ -185,16 +185,19 @@ class ParserInput:
         """int64[words, columns of x], by the alphabets that training settled; what is asked of a word is found out once
         for all of its kind."""
         x = np.empty((len(columns[self.word].ids), len(self.atoms)), np.int64)
-        for k, (alphabet, atom) in enumerate(zip(self.alphabets, self.atoms, strict=True)):
-            column = columns[atom.column]
-            x[:, k] = alphabet.encode(self._said(atom, column))[column.ids]
+        for k, (alphabet, atom, said) in enumerate(zip(self.alphabets, self.atoms, self._said(columns), strict=True)):
+            x[:, k] = alphabet.encode(said)[columns[atom.column].ids]
         return x
 
-    def _said(self, atom: Atom, column: Column) -> list[str]:
-        """What an atom says of each text of its column."""
-        if atom.kind == CLUSTER and self.clusters is not None:
-            return [text or EMPTY for text in self.clusters.texts(column.types, atom.length)]
-        return column.types if atom.kind == WHOLE else atom_texts(atom, column.types, EMPTY)
+    def _said(self, columns: Mapping[str, Column]) -> list[list[str]]:
+        """What each atom says of each text of its column."""
+        types = {name: column.types for name, column in columns.items()}
+        found = texts_of([atom for atom in self.atoms if atom.kind != CLUSTER], types, EMPTY)
+        for k, atom in enumerate(self.atoms):
+            if atom.kind == CLUSTER and self.clusters is not None:
+                own = [text or EMPTY for text in self.clusters.texts(types[atom.column], atom.length)]
+                found.insert(k, own)
+        return found
 
     def tensors(self) -> Tensors:
         """The alphabets, for a model file."""

@@ -147,9 +147,12 @@ def atom_text(atom: Atom, word: str) -> str | None:
     return "yes" if fires else None
 
 
-def atom_texts(atom: Atom, words: Iterable[str], nothing: str) -> list[str]:
-    """What an atom says of each word; nothing: what stands for one of which it says nothing."""
-    return [atom_text(atom, word) or nothing for word in words]
+def texts_of(atoms: Iterable[Atom], types: Mapping[str, list[str]], nothing: str) -> list[list[str]]:
+    """What each atom says of the types of its column; nothing: stands for one of which it says nothing."""
+    return [
+        types[atom.column] if atom.kind == WHOLE else [atom_text(atom, word) or nothing for word in types[atom.column]]
+        for atom in atoms
+    ]
 
 
 @by_reference

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from structron.errors import StructronError
-from structron.features.extract import NO_IDS, NO_VALUES, Hashes
+from structron.features.encode import UNWEIGHTED, Hashes
+from structron.features.extract import NO_IDS
 from structron.features.names import Names
 from structron.kernels.table import hash_list
 
@@ -186,7 +187,7 @@ class _Reader:
         """Where the attributes of each token begin, their numbers, and their values if any is not 1."""
         self._pack()
         ptr = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
-        numbers, values = np.array(self.packed, np.int32), NO_VALUES
+        numbers, values = np.array(self.packed, np.int32), UNWEIGHTED
         if self.items.weights:
             values, valued = np.ones(len(numbers), np.float32), np.flatnonzero(numbers < ABSENT)
             places = ABSENT - 1 - numbers[valued]
@@ -222,7 +223,7 @@ class PreparedAttributes:
 
     def pair_hashes(self, lo: int, hi: int) -> Hashes:
         """None: attributes are not paired with the previous label."""
-        return np.zeros(int(self.starts[hi] - self.starts[lo]) + 1, np.int64), np.empty(0, np.uint64), NO_VALUES
+        return np.zeros(int(self.starts[hi] - self.starts[lo]) + 1, np.int64), np.empty(0, np.uint64), UNWEIGHTED
 
     @cached_property
     def _by_key(self) -> np.ndarray:

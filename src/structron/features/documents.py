@@ -12,13 +12,12 @@ import numpy as np
 
 from structron.errors import StructronError, unknown
 from structron.features.phrases import (
-    CONJUNCTIONS,
     FAMILIES,
     Inventory,
     differences_of,
-    find_phrases,
     make_counts,
     non_local_features,
+    phrases_of,
 )
 from structron.text.sentences import Document
 
@@ -50,12 +49,9 @@ class Opened:
     """Prepared documents, with what non-local features need to know of each."""
 
     def __init__(self, prepared: Any):
-        types = prepared.word_types
         self.prepared, self.words = prepared, np.asarray(prepared.word_ids, np.int64)
-        proper = np.array([not w.islower() and any(map(str.isalpha, w)) for w in types] or [False])
-        joins = np.array([w.lower() in CONJUNCTIONS for w in types] or [False])
         self.starts, self.units = prepared.starts, prepared.units
-        self.phrases = find_phrases(self.words, proper[self.words], joins[self.words], self.starts, self.units)
+        self.phrases = phrases_of(prepared)
 
     def sentences(self, unit: int) -> np.ndarray:
         """int64[sentences + 1]: the bounds of a document's sentences among all tokens."""
@@ -76,15 +72,12 @@ class NonLocalFeatures:
         self.inventory = Inventory.of(labels, [s for s in self.sources if isinstance(s, str)])
         self.functions = {name_of(s): s for s in self.sources if not isinstance(s, str)}
         self.wanted = self.inventory.wanted
+        self.kinds = len(self.inventory.classes) + 1
+        """The classes of entities, and none."""
         self.number = {name: len(self.wanted) + k for k, name in enumerate(names)}
 
     def __len__(self) -> int:
         return len(self.wanted) + len(self.number)
-
-    @property
-    def kinds(self) -> int:
-        """The classes of entities, and none."""
-        return len(self.inventory.classes) + 1
 
     @property
     def names(self) -> list[str]:

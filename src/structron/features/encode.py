@@ -6,7 +6,7 @@ Each distinct text of a column is looked at once; a token is then a few array lo
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import NamedTuple
@@ -14,12 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.errors import StructronError, quoted
-from structron.features.atoms import Atom, atom_text, parse_atoms, values_of
+from structron.features.atoms import Atom, atom_text, values_of
 from structron.features.templates import Template, template_texts
 from structron.kernels.jit import helper, kernel
 from structron.kernels.reference import Ints, Keys, Numbers2, by_reference
 from structron.kernels.table import hash_list, mix
 
+Hashes = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""(ptr int64[tokens + 1], hashes uint64, values float32: empty when all are 1)"""
+UNWEIGHTED = np.empty(0, np.float32)
 EDGE = np.uint64(0x632BE59BD9B4E019)
 NO_VALUES = np.empty(0, np.uint64)
 
@@ -42,6 +45,7 @@ class Column:
     types: list[str]
     ids: np.ndarray  # int32[tokens]
     known: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # by kind and length of the atom
+    folded: tuple[np.ndarray, np.ndarray] | None = None  # code points and offsets, as a lexicon looks the types up
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Column":
@@ -56,10 +60,11 @@ class Column:
         used, ids = np.unique(numbers, return_inverse=True)
         return cls([labels[y] for y in used.tolist()], ids.reshape(-1).astype(np.int32))
 
-    def mapped(self, made_of: Callable[[list[str]], Iterable[str]]) -> "Column":
-        """The column of what a function makes of the distinct texts."""
-        made = Column.of(made_of(self.types))
-        return Column(made.types, made.ids[self.ids])
+    def split(self, separator: str, count: int) -> list["Column"]:
+        """The columns of the parts that texts consist of."""
+        parts = [text.split(separator) for text in self.types]
+        made = [Column.of(own[k] for own in parts) for k in range(count)]
+        return [Column(own.types, own.ids[self.ids]) for own in made]
 
     def texts(self) -> list[str]:
         """The text of every token."""
@@ -108,6 +113,11 @@ class Numbering:
                 raise
             check_strings([texts[k] for k in np.flatnonzero(numbers >= known).tolist()], name)
             self.batches[name].append(numbers)
+
+    def table(self, lengths: Sequence[int], sizes: Sequence[int]) -> TokenTable:
+        """The columns of sentences of these lengths. sizes: how many sentences each unit has."""
+        starts, units = (np.cumsum([0, *own], dtype=np.int64) for own in (lengths, sizes))
+        return TokenTable(starts, units, self.columns())
 
     def columns(self) -> dict[str, Column]:
         """The columns of all batches."""
@@ -191,6 +201,15 @@ def template_hashes(arrays, starts, s_lo, s_hi, ptr, out):
     return k
 
 
+def hashes_of(arrays: Arrays, starts: np.ndarray, lo: int, hi: int) -> Hashes:
+    """The hashes of the templates that fire at every token of sentences lo … hi-1."""
+    tokens = int(starts[hi] - starts[lo])
+    ptr = np.zeros(tokens + 1, np.int64)
+    out = np.empty(tokens * len(arrays.seeds), np.uint64)
+    count = template_hashes(arrays, starts, lo, hi, ptr, out)
+    return ptr, out[:count], UNWEIGHTED
+
+
 @helper
 def sentence_of(starts, i):
     """The sentence that token i stands in."""
@@ -215,18 +234,22 @@ def which_templates(arrays, starts, tokens, keys, out):
                 break
 
 
-class TemplateSet:
-    """Templates of one kind (plain or paired) for a given list of columns."""
+def template_seeds(templates: Sequence[Template]) -> np.ndarray:
+    """The hash of each template's text, which those of its features begin with."""
+    return hash_list(template_texts(templates))
 
-    def __init__(self, templates: Sequence[Template], columns: Sequence[str], word: str):
-        self.templates = list(templates)
-        known = parse_atoms([name for t in self.templates for name, _ in t.parts], columns, word)
+
+class TemplateSet:
+    """Templates of one kind (plain or paired)."""
+
+    def __init__(self, templates: Sequence[Template], known: Mapping[str, Atom], seeds: np.ndarray):
+        """known: atoms by their names.   seeds: uint64[templates], see `template_seeds`."""
+        self.templates, self.seeds = list(templates), seeds
         self.parts = [[(known[name], offset) for name, offset in t.parts] for t in self.templates]
         flat = list(chain.from_iterable(self.parts))
         self.atoms: list[Atom] = list(dict.fromkeys(atom for atom, _ in flat))
         self.columns = sorted({atom.column for atom in self.atoms})
         number = {atom: k for k, atom in enumerate(self.atoms)}
-        self.seeds = hash_list(template_texts(self.templates))
         self.first = np.cumsum([0] + [len(part) for part in self.parts]).astype(np.int64)
         self.atom = np.array([number[atom] for atom, _ in flat], np.int64)
         self.offset = np.array([offset for _, offset in flat], np.int64)

@@ -6,36 +6,36 @@ large corpus never has all its hashes in memory at the same time.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain, islice, pairwise
+from functools import cached_property, partial
+from itertools import islice, pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.features import encode
+from structron.features.atoms import parse_atoms
 from structron.features.clusters import USUAL, Clusters, prefix_length
-from structron.features.encode import Column
+from structron.features.encode import Column, Hashes
 from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
 from structron.features.templates import LABEL, Template, parse_template
 from structron.kernels.jit import entry
-from structron.text.sentences import Document, check_sentences, is_row, sentences_of
+from structron.text.sentences import ROWS, WORDS, is_row, tokens_of
 
-Hashes = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""(ptr int64[tokens + 1], hashes uint64, values float32: empty when all are 1)"""
 ComputedAtom = Callable[[Sequence, int], str | None]
 """A user's atom: a function of (sentence, position) that returns a text; None and "" count as one value, "none"."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordAtom:
-    """An atom that the word alone decides: a function of all distinct words."""
+    """An atom that the word alone decides: one of those that a function finds for all distinct words."""
 
-    function: Callable[[list[str]], list[str]]
+    function: Callable[[list[str]], Sequence[Sequence[str]]]
+    """For each word what its atoms are."""
+    which: int
 
 
-NO_VALUES = np.empty(0, np.float32)
 NO_IDS = np.empty(0, np.int32)
 NOTHING = "none"
 """What an atom without a text counts as."""
@@ -47,6 +47,7 @@ class Prepared(Protocol):
     """What an extractor makes of sentences: templates here, a user's own attributes in attributes.py."""
 
     starts: np.ndarray
+    units: np.ndarray
     has_pairs: bool
     jobs: int  # threads that may look for features at a time
     word_types: list[str]
@@ -76,8 +77,10 @@ class PreparedTemplates:
         labels = table.columns[label] if label else Column([], NO_IDS)
         self.label_types, self.label_ids = labels.types, labels.ids
         self.plain_arrays = plain.arrays(table)
-        words = table.columns[word]
-        self.word_types, self.word_ids = words.types, words.ids
+        self.hashes: Callable[[int, int], Hashes] = partial(encode.hashes_of, self.plain_arrays, table.starts)
+        """The plain features of sentences lo … hi-1."""
+        self.words = table.columns[word]
+        self.word_types, self.word_ids = self.words.types, self.words.ids
         self.has_pairs = bool(paired.templates)
 
     @cached_property
@@ -87,29 +90,21 @@ class PreparedTemplates:
     def _templates(self, paired: bool) -> tuple[encode.TemplateSet, encode.Arrays]:
         return (self.paired, self.paired_arrays) if paired else (self.plain, self.plain_arrays)
 
-    def _hashes(self, arrays: encode.Arrays, lo: int, hi: int) -> Hashes:
-        tokens = int(self.starts[hi] - self.starts[lo])
-        ptr = np.zeros(tokens + 1, np.int64)
-        out = np.empty(tokens * len(arrays.seeds), np.uint64)
-        count = encode.template_hashes(arrays, self.starts, lo, hi, ptr, out)
-        return ptr, out[:count], NO_VALUES
-
-    def hashes(self, lo: int, hi: int) -> Hashes:
-        """The plain features of sentences lo … hi-1."""
-        return self._hashes(self.plain_arrays, lo, hi)
-
     def pair_hashes(self, lo: int, hi: int) -> Hashes:
         """Their features that are paired with the previous label."""
-        return self._hashes(self.paired_arrays, lo, hi)
+        return encode.hashes_of(self.paired_arrays, self.starts, lo, hi)
 
     def pair_column(self, t: int, lo: int, hi: int) -> Hashes:
         """Those of paired template t alone: at most one feature per token."""
         arrays = self.paired_arrays
-        return self._hashes(arrays._replace(seeds=arrays.seeds[t : t + 1], first=arrays.first[t : t + 2]), lo, hi)
+        own = arrays._replace(seeds=arrays.seeds[t : t + 1], first=arrays.first[t : t + 2])
+        return encode.hashes_of(own, self.starts, lo, hi)
 
     def names(self, keys: np.ndarray, tokens: np.ndarray, paired: bool) -> Names:
         """Readable names of features, each given with a token where it fires."""
-        return template_names(*self._templates(paired), self.table, keys, tokens, self.jobs)
+        templates = self.paired if paired else self.plain
+        arrays = self._templates(paired)[1] if len(keys) else None
+        return template_names(templates, arrays, self.table, keys, tokens, self.jobs)
 
     def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]:
         """(hash, name, value) of every feature at one token of sentence s."""
@@ -149,8 +144,12 @@ class TemplateExtractor:
             raise StructronError(
                 f"column {LABEL!r}: templates use this name for previous labels; expected another name"
             )
-        self.plain = encode.TemplateSet([t for t in self.templates if not t.labels], known, self.word)
-        self.paired = encode.TemplateSet([t for t in self.templates if t.labels and t.parts], known, self.word)
+        used = [t for t in self.templates if not t.labels or t.parts]
+        atoms_by_name = parse_atoms([name for t in used for name, _ in t.parts], known, self.word)
+        seeds, paired = encode.template_seeds(used), np.array([bool(t.labels) for t in used], bool)
+        plain_ones, paired_ones = ([t for t in used if bool(t.labels) == kind] for kind in (False, True))
+        self.plain = encode.TemplateSet(plain_ones, atoms_by_name, seeds[~paired])
+        self.paired = encode.TemplateSet(paired_ones, atoms_by_name, seeds[paired])
         self.needed = {self.word, *self.plain.columns, *self.paired.columns}
 
     def _default_templates(self, templates: Sequence[Template]) -> list[Template]:
@@ -184,7 +183,7 @@ class TemplateExtractor:
         """Sentences whose columns are encoded already."""
         if wanted := self.needed & self._derived():
             words = table.columns[self.word]
-            table |= {name: self._of_words(name, words, table.starts) for name in wanted - {*self.classes}}
+            table |= self._of_words(wanted - {*self.classes}, words, table.starts)
             if self.clusters is not None:
                 table |= self.clusters.columns(words, wanted & {*self.classes})
         return PreparedTemplates(table, self.plain, self.paired, self.word, label)
@@ -197,14 +196,18 @@ class TemplateExtractor:
             *(name for name, atom in self.atoms.items() if isinstance(atom, WordAtom)),
         }
 
-    def _of_words(self, name: str, words: Column, starts: np.ndarray) -> Column:
-        """One of the columns that follow from the words."""
-        if name in self.gazetteers:
+    def _of_words(self, names: set[str], words: Column, starts: np.ndarray) -> dict[str, Column]:
+        """Columns that follow from the words; a function that several atoms share is called once."""
+        found: dict[str, Column] = {}
+        for name in names & self.gazetteers.keys():
             texts, bounds = words.texts(), pairwise(starts.tolist())
-            return Column.of(tag for lo, hi in bounds for tag in self.gazetteers[name].match(texts[lo:hi]))
-        atom = self.atoms[name]
-        assert isinstance(atom, WordAtom)
-        return words.mapped(atom.function)
+            found[name] = Column.of(tag for lo, hi in bounds for tag in self.gazetteers[name].match(texts[lo:hi]))
+        atoms = {name: atom for name in sorted(names - found.keys()) if isinstance(atom := self.atoms[name], WordAtom)}
+        made = {function: function(words.types) for function in {atom.function for atom in atoms.values()}}
+        for name, atom in atoms.items():
+            own = Column.of(row[atom.which] for row in made[atom.function])
+            found[name] = Column(own.types, own.ids[words.ids])
+        return found
 
     def _read(self, sentences: Iterable[Sequence], wanted: set[str], what: str) -> encode.TokenTable:
         """Number the strings of some columns of the sentences, a batch at a time."""
@@ -214,32 +217,29 @@ class TemplateExtractor:
         names: list[str] = []  # of the columns
         source = iter(sentences)
         while items := list(islice(source, BATCH)):
-            sizes.extend(len(item) if isinstance(item, Document) else 1 for item in items)
-            batch = sentences_of(items)
-            tokens, names = self._flat(batch, names, what, len(lengths))
+            batch, own, tokens, kind = tokens_of(items, what, len(lengths))
+            sizes += own
+            names = self._names(batch, tokens, kind, names, what, len(lengths))
             numbering.add(self._texts(batch, tokens, names, wanted, what))
             lengths.extend(map(len, batch))
-        starts, units = (np.cumsum([0, *own], dtype=np.int64) for own in (lengths, sizes))
-        return encode.TokenTable(starts, units, numbering.columns())
+        return numbering.table(lengths, sizes)
 
-    def _flat(self, sentences: list[Sequence], known: list[str], what: str, before: int) -> tuple[list, list[str]]:
-        """All tokens of all sentences and the names of their columns; known: those of earlier ones.
+    def _names(
+        self, sentences: list[Sequence], tokens: list, kind: str, known: list[str], what: str, before: int
+    ) -> list[str]:
+        """The names of the tokens' columns; known: those of earlier ones.
 
         A token is a string (the word alone) or a row; rows may leave out the label column.
         """
-        check_sentences(sentences, what, before)
-        tokens = list(chain.from_iterable(sentences))
-        kinds = set(map(type, tokens))
-        if not kinds:
-            return tokens, known
-        if all(issubclass(kind, str) for kind in kinds):
-            if known in ([], [self.word]):
-                return tokens, [self.word]
-        elif all(map(is_row, kinds)):
+        if not tokens:
+            return known
+        if kind == WORDS and known in ([], [self.word]):
+            return [self.word]
+        if kind == ROWS:
             widths = set(map(len, tokens))
             for names in [known] if known else [self.columns, self.inputs]:
                 if widths == {len(names)}:
-                    return tokens, names
+                    return names
         raise self._refusal(sentences, known, what, before)
 
     def _refusal(self, sentences: list[Sequence], known: list[str], what: str, before: int) -> StructronError:

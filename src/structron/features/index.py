@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from structron.features.extract import NO_VALUES, Hashes
+from structron.features.encode import UNWEIGHTED, Hashes
 from structron.features.names import Names
 from structron.kernels.jit import kernel
 from structron.kernels.table import ABSENT, empty_table, table_find, table_insert, table_number
@@ -41,7 +41,7 @@ class Numbered:
         """No features at all."""
         nothing = np.empty(0, np.int64)
         return cls(
-            np.zeros(tokens + 1, np.int64), nothing.astype(np.int32), NO_VALUES, nothing.astype(np.uint64), nothing
+            np.zeros(tokens + 1, np.int64), nothing.astype(np.int32), UNWEIGHTED, nothing.astype(np.uint64), nothing
         )
 
     def names(
@@ -180,7 +180,7 @@ class _Part:
         begin, end = place
         counter, origin, tokens = None, int(starts[begin]), int(starts[end] - starts[begin])
         ptr = np.zeros(tokens + 1, np.int64)
-        numbers, values, total = np.empty(0, np.int32), NO_VALUES, 0
+        numbers, values, total = np.empty(0, np.int32), UNWEIGHTED, 0
         for lo in range(begin, end, BATCH):
             hi = min(lo + BATCH, end)
             part_ptr, part, part_values = hashes(lo, hi)
@@ -221,7 +221,7 @@ def number_features(
     def find(k: int) -> _Part:
         return _Part.of(hashes, starts, places[k], known[:0] if k else known, 1 if k else len(places))
 
-    parts = for_each(find, range(len(places)), jobs)
+    parts = [find(0)] if len(places) == 1 else for_each(find, range(len(places)), jobs)
     ptr = _joined_ptr([part.ptr for part in parts])
     counter = parts[0].counter
     offsets = ptr[starts[[begin for begin, _ in places]]]
@@ -236,7 +236,10 @@ def number_features(
     first = counter.first[:size]
     seen_at = np.where(first < 0, -1, np.searchsorted(ptr, first, "right") - 1)[order]
     ranks = [rank, *(rank[numbers] for numbers in own)]
-    for_each(lambda k: parts[k].renumber(ranks[k]), range(len(parts)), jobs)
+    if len(parts) == 1:
+        parts[0].renumber(rank)
+    else:
+        for_each(lambda k: parts[k].renumber(ranks[k]), range(len(parts)), jobs)
     ptr = _joined_ptr([part.ptr for part in parts])
     numbers, values = (_joined([getattr(part, what) for part in parts]) for what in ("numbers", "values"))
     return Numbered(ptr, numbers, values, keys[order], seen_at)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.features.atoms import WHOLE, Atom, char_class
+from structron.features.encode import Column
 from structron.io.tensors import NUMBERS, Tensor, Tensors, number_kind
 from structron.kernels.jit import entry, helper, kernel
 from structron.kernels.reference import Codes, Flags, Ints, Keys2, Numbers, by_reference
@@ -65,6 +66,13 @@ def normal(word: str) -> str:
     """A word as it is looked up, by several models in turn."""
     lower = word.lower().replace("ς", "σ")  # which of the two it is depends on what follows
     return lower if lower.isalpha() else "".join("0" if char_class(c) == "d" else c for c in lower)
+
+
+def folded(words: Column) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct words of a column as they are looked up, packed; once for all models that do so."""
+    if words.folded is None:
+        words.folded = pack_strings(list(map(normal, words.types)))
+    return words.folded
 
 
 @helper
@@ -177,13 +185,12 @@ class Lexicon:
         words, given = prepared.word_ids[tokens].astype(np.int64), self._given(prepared, tokens)
         pair = given ^ (words.astype(np.uint64) * MULTIPLIER)
         _, place, back = np.unique(pair, return_index=True, return_inverse=True)
-        used, word = np.unique(words[place], return_inverse=True)
-        codes, offsets = pack_strings([normal(prepared.word_types[k]) for k in used.tolist()])
+        word, (codes, offsets) = words[place], folded(prepared.words)
         first, capacity = np.zeros(len(place) + 1, np.int64), 4 * len(place) + 2 * MAX_ENDING_LABELS + 64
         while True:
             own, out = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
-            known, words = (self.entries, self.demands, self.common), (codes, offsets, word, given[place])
-            found = choices_of(*known, *words, own, first, out)
+            known, looked_up = (self.entries, self.demands, self.common), (codes, offsets, word, given[place])
+            found = choices_of(*known, *looked_up, own, first, out)
             if found >= 0:
                 break
             capacity *= 4
@@ -197,8 +204,11 @@ class Lexicon:
         """uint64[tokens]: a hash of the columns that go with the word."""
         found = np.zeros(tokens.stop - tokens.start, np.uint64)
         for name in self.given:
-            (values,) = prepared.table.values([Atom(name, WHOLE)])
-            found = mixed(found, values[prepared.table.columns[name].ids[tokens]])
+            column = prepared.table.columns[name]
+            values = column.known.get((WHOLE, 0))
+            if values is None:
+                (values,) = prepared.table.values([Atom(name, WHOLE)])
+            found = mixed(found, values[column.ids[tokens]])
         return found
 
     @classmethod

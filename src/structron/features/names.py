@@ -186,16 +186,25 @@ def put_names(arrays, kinds, lengths, packed, base, starts, tokens, templates, o
 
 
 def template_names(
-    templates: TemplateSet, arrays: Arrays, table: TokenTable, keys: np.ndarray, tokens: np.ndarray, jobs: int = 1
+    templates: TemplateSet,
+    arrays: Arrays | None,
+    table: TokenTable,
+    keys: np.ndarray,
+    tokens: np.ndarray,
+    jobs: int = 1,
 ) -> Names:
-    """The names of features that were first seen at the given tokens."""
-    heads = [f"{t}=" for t in templates.templates]
+    """The names of features that were first seen at the given tokens. arrays: None where there are no features."""
+    which, length = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.uint32)
+    if arrays is None:
+        heads = [f"{t}=" for t in templates.templates]
+        return Names(heads, which.astype(number_kind(len(heads))), length, "")
     kinds = np.array([atom.kind for atom in templates.atoms], np.int64)
     lengths = np.array([atom.length for atom in templates.atoms], np.int64)
     types = [table.columns[c].types for c in templates.columns]
     base = np.cumsum([0] + [len(t) for t in types]).astype(np.int64)
-    packed = a.pack_types([text for column in types for text in column])
-    which, length = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.uint32)
+    texts_of_types = [text for column in types for text in column]
+    heads = [f"{t}=" for t in templates.templates]
+    packed = a.pack_types(texts_of_types)
 
     def write(lo: int) -> str:
         """The texts of features lo and following."""
@@ -209,5 +218,6 @@ def template_names(
             put_names(*args, out, length[part])
         return out[:needed].tobytes().decode("utf-32-le", "surrogatepass")
 
-    texts = for_each(write, range(0, len(keys), STEP), jobs)
+    pieces = range(0, len(keys), STEP)
+    texts = list(map(write, pieces)) if jobs == 1 else for_each(write, pieces, jobs)
     return Names(heads, which.astype(number_kind(len(heads))), length, "".join(texts))

@@ -16,7 +16,7 @@ another labelling, with the phrases and pairs counted again whose tokens have an
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -144,6 +144,14 @@ def find_phrases(
     return Phrases(
         starts[units], opens, closes, proper, first, long[order], ptr, at, *over, joint, first_joint, *across
     )
+
+
+def phrases_of(prepared: Any) -> Phrases:
+    """The phrases of prepared documents."""
+    types, words = prepared.word_types, np.asarray(prepared.word_ids, np.int64)
+    proper = np.array([not w.islower() and any(map(str.isalpha, w)) for w in types] or [False])
+    joins = np.array([w.lower() in CONJUNCTIONS for w in types] or [False])
+    return find_phrases(words, proper[words], joins[words], prepared.starts, prepared.units)
 
 
 def make_counts(phrases: Phrases, kinds: int) -> Counts:

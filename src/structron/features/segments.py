@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structron.features.encode import sentence_of, template_hash
-from structron.features.extract import NO_VALUES, Hashes, PreparedTemplates
+from structron.features.encode import UNWEIGHTED, Hashes, sentence_of, template_hash
+from structron.features.extract import PreparedTemplates
 from structron.features.index import BATCH, Numbered, number_features
 from structron.features.names import BAR, Names, template_names
 from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
@@ -144,7 +144,7 @@ def segment_hashes(
     lists = int(starts[hi] - starts[lo]) * shape.kinds
     ptr, out = np.zeros(lists + 1, np.int64), np.empty(lists * len(arrays.seeds), np.uint64)
     count = hash_lists(arrays, starts, lo, hi, shape.positions, shape.whole, chunks, ptr, out)
-    return ptr, out[:count], NO_VALUES
+    return ptr, out[:count], UNWEIGHTED
 
 
 def seen_chunks(prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numba.extending import intrinsic, typeof_impl
 
 from structron.kernels.cache import KernelCache, is_supported
 from structron.kernels.private import counting
+from structron.kernels.reference import FunctionPointer
 
 ZERO, ONE = np.int64(0), np.int64(1)
 """For arguments of helpers: a literal is a type of its own to Numba, which compiles the helper once more for it."""
@@ -42,10 +43,11 @@ def kernel(function: Callable | None = None, *, allocates: bool = False, signatu
 
 class Pointer:
     """A kernel with a declared signature, compiled when it is first used. Others take it as an argument of the type
-    `types.FunctionType(signature)`: its code stands in one place, whoever calls it."""
+    `FunctionPointer(signature)`: its code stands in one place, whoever calls it."""
 
     def __init__(self, dispatcher: Any, signature: Any):
-        self.dispatcher, self.signature, self.py_func = dispatcher, signature, dispatcher.py_func
+        self.dispatcher, self.signature, self.py_func = dispatcher, signature, plain(dispatcher)
+        self._numba_type_ = FunctionPointer(signature)
 
     def __call__(self, *arguments: Any) -> Any:
         return self.ready(*arguments)
@@ -53,9 +55,26 @@ class Pointer:
     @cached_property
     def ready(self) -> Any:
         """The kernel, compiled."""
-        self.dispatcher.compile(self.signature)
-        _cache_addresses(self.dispatcher)
+        if self.signature.args not in self.dispatcher.overloads:
+            self.dispatcher.compile(self.signature)
         return self.dispatcher
+
+    @cached_property
+    def _library(self) -> tuple[Any, Any]:
+        found = self.ready.get_compile_result(self.signature)
+        return found.library, found.fndesc
+
+    @cached_property
+    def wrapper_address(self) -> int:
+        """Where other C code calls it."""
+        library, own = self._library
+        return library.get_pointer_to_function(own.llvm_cfunc_wrapper_name)
+
+    @cached_property
+    def address(self) -> int:
+        """Where kernels call it."""
+        library, own = self._library
+        return library.get_pointer_to_function(own.llvm_func_name)
 
     def is_cold(self) -> bool:
         """As the function `is_cold`."""
@@ -103,17 +122,6 @@ def entry(function: Any, allocates: bool = False) -> Any:
     return function if DISABLE_JIT else kernel(plain(function), allocates=allocates)
 
 
-def _cache_addresses(kernel: Any) -> None:
-    """A kernel has been compiled for the one signature it will ever have: its addresses are looked up once.
-
-    Numba asks LLVM for them whenever the kernel is given to another as a pointer, a tenth of a millisecond each time.
-    """
-    kernel.disable_compile()
-    (found,) = kernel.overloads.values()
-    found.library.get_pointer_to_function = cache(found.library.get_pointer_to_function)
-    kernel.get_compile_result = lambda signature: found
-
-
 def for_signature(function: Callable, signature: Any, stamp: str = "", of: Callable | None = None) -> Any:
     """A function, or a dispatcher, compiled for one signature; cached, unless it was typed at a prompt or stands in a
     module that has no name to be found by again. stamp: what else it is made of, beside its file; another one: compile
@@ -121,7 +129,7 @@ def for_signature(function: Callable, signature: Any, stamp: str = "", of: Calla
     dispatcher = function if hasattr(function, "py_func") else njit(nogil=True)(function)
     kernel: Any = _cached(dispatcher, plain(of or function), stamp)
     kernel.compile(signature)
-    _cache_addresses(kernel)
+    kernel.disable_compile()
     return kernel
 
 
@@ -142,23 +150,46 @@ class WithFunctionPointers:
         self.kernel: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        if DISABLE_JIT:
-            return self.function(*arguments)
-        arguments = self.ready(*arguments)
-        return self.kernel(*arguments)
+        count = len(self.pointers)
+        return self.of(*arguments[:count]).call(*arguments[count:])
 
-    def ready(self, *arguments: Any) -> tuple[Any, ...]:
-        """Compile it for arguments like these, unless that is done; returns them with pointers that are compiled."""
-        given = tuple(own.ready if isinstance(own, Pointer) else own for own in arguments)
-        if self.kernel is None and not DISABLE_JIT:
-            functions = [types.FunctionType(signature) for signature in self.pointers]
-            rest = [typeof(argument) for argument in given[len(functions) :]]
-            self.kernel = kernel(self.function, allocates=self.allocates, signature=(*functions, *rest)).ready
-        return given
+    def of(self, *functions: Any) -> "Bound":
+        """The kernel with its functions: to be made once where they do not change."""
+        return Bound(self, functions)
+
+    def compile(self, *arguments: Any) -> Any:
+        """The kernel, compiled for arguments like these, which follow the functions."""
+        if self.kernel is None:
+            signature = (*map(FunctionPointer, self.pointers), *map(typeof, arguments))
+            found = kernel(self.function, allocates=self.allocates)
+            found.compile(signature)
+            found.disable_compile()
+            self.kernel = found
+        return self.kernel
 
     def is_cold(self) -> bool:
         """As the function `is_cold`."""
         return self.kernel is None and not DISABLE_JIT and is_cold(kernel(self.function))
+
+
+class Bound:
+    """A kernel with the functions that it takes as pointers. `call` is the compiled kernel itself from the second call
+    on, so that nothing stands between."""
+
+    def __init__(self, kernel: WithFunctionPointers, functions: tuple[Any, ...]):
+        self.kernel, self.functions, self.is_ready = kernel, functions, bool(DISABLE_JIT)
+        self.call: Callable = partial(kernel.function, *map(plain, functions)) if DISABLE_JIT else self._first
+
+    def _first(self, *arguments: Any) -> Any:
+        self.ready(*arguments)
+        return self.call(*arguments)
+
+    def ready(self, *arguments: Any) -> None:
+        """Compile it for arguments like these, unless that is done."""
+        if not self.is_ready:
+            given = zip(self.functions, self.kernel.pointers, strict=True)
+            pointers = [own if isinstance(own, Pointer) else Pointer(own, signature) for own, signature in given]
+            self.call, self.is_ready = partial(self.kernel.compile(*arguments), *pointers), True
 
 
 def is_cold(kernel: Any) -> bool:

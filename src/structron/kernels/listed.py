@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from structron.kernels.reference import Reference, reference
+from structron.kernels.reference import FunctionPointer, Reference, reference
 
 FILE = Path(__file__).with_name("kernels.json")
 
@@ -90,6 +90,7 @@ def read(text: str) -> Any:
     from numba import types
 
     names = {name: value for name, value in vars(types).items() if not name.startswith("_")}
+    names["FunctionType"] = FunctionPointer
     names |= {"ref": lambda name: reference(the(name)), "the": the, "bool": types.boolean, "__builtins__": {}}
     return eval(text, names)
 

@@ -7,7 +7,7 @@
 | the option `_nrt` (`counting`) | kernels count no references | they count |
 | `arrayobj.fix_integer_index` (indices.py) | no index is negative | a comparison at each look-up |
 | `CPUCodeLibrary._optimize_final_module` (`optimise_once`) | a third less to compile | more to compile |
-| `get_pointer_to_function` of a library (`_cache_addresses` in jit.py) | calls with pointers | 0.1 ms more for each |
+| `get_pointer_to_function` of a library (`Pointer` in jit.py) | kernels take functions | they cannot |
 
 Tests run without each of them (tests/kernels/test_cache.py), and notice when one is gone (tests/test_private.py).
 """

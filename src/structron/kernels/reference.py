@@ -1,4 +1,4 @@
-"""Tuples of arrays that kernels take by reference.
+"""Tuples of arrays, and functions, that kernels take by reference.
 
 Numba passes a tuple by value: one of seventy arrays is six hundred numbers at every call, and each look at one of its
 fields moves all of them. A named tuple that is declared here reaches a kernel as one address; a field is read where it
@@ -22,6 +22,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
+from numba.experimental.function_type import FunctionModel
 from numba.extending import (
     NativeValue,
     infer_getattr,
@@ -32,10 +33,7 @@ from numba.extending import (
     unbox,
 )
 
-WORD = 8
-"""Bytes of all that a field is made of."""
-HEAD = 5
-"""Words of an array before its shape: two for reference counting, which are 0, then items, bytes of one, address."""
+from structron.kernels.words import BYTE, HEAD, WORD, words_function
 
 
 def _array(kind: str, dimensions: int) -> Any:
@@ -111,19 +109,20 @@ def _field(context: Any, builder: Any, kind: Any, address: Any, field: str) -> A
 
 @unbox(Reference)
 def _address(kind: Any, value: Any, c: Any) -> NativeValue:
-    number = c.pyapi.object_getattr_string(value, "address_")
-    with c.builder.if_else(cgutils.is_not_null(c.builder, number)) as (found, missing):
-        with found:
-            address = c.pyapi.long_as_voidptr(number)
+    """Where the words of a tuple stand. They are written once, by `words_function`; where it gives up, by Python
+    (`address_`), which says what is wrong."""
+    address = c.builder.call(words_function(kind, c), [value])
+    slot = cgutils.alloca_once_value(c.builder, address)
+    failed = cgutils.alloca_once_value(c.builder, cgutils.false_bit)
+    with c.builder.if_then(cgutils.is_null(c.builder, address), likely=False):
+        c.pyapi.err_clear()
+        number = c.pyapi.object_getattr_string(value, "address_")
+        missing = cgutils.is_null(c.builder, number)
+        c.builder.store(missing, failed)
+        with c.builder.if_then(c.builder.not_(missing)):
+            c.builder.store(c.pyapi.long_as_voidptr(number), slot)
             c.pyapi.decref(number)
-            there = c.builder.basic_block
-        with missing:
-            nothing = cgutils.get_null_value(address.type)
-            here = c.builder.basic_block
-    result = c.builder.phi(address.type)
-    result.add_incoming(address, there)
-    result.add_incoming(nothing, here)
-    return NativeValue(result, is_error=cgutils.is_null(c.builder, result))
+    return NativeValue(c.builder.load(slot), is_error=c.builder.load(failed))
 
 
 def _pack(values: tuple[Any, ...], kind: Reference) -> np.ndarray:
@@ -195,3 +194,25 @@ def reference(declared: Any) -> Reference:
     """The type of a declared tuple, for signatures."""
     found: Reference = declared.reference_
     return found
+
+
+class FunctionPointer(types.FunctionType):
+    """The type of a `Pointer` (jit.py). Numba looks up a function's addresses in Python at every call; here they are
+    attributes."""
+
+
+register_model(FunctionPointer)(FunctionModel)
+
+
+@unbox(FunctionPointer)
+def _addresses(kind: Any, value: Any, c: Any) -> NativeValue:
+    found = cgutils.create_struct_proxy(kind)(c.context, c.builder)
+    found.py_addr = c.builder.bitcast(value, BYTE)
+    missing = []
+    for field, name in (("c_addr", "wrapper_address"), ("jit_addr", "address")):
+        number = c.pyapi.object_getattr_string(value, name)
+        missing.append(cgutils.is_null(c.builder, number))
+        with c.builder.if_then(c.builder.not_(missing[-1])):
+            setattr(found, field, c.pyapi.long_as_voidptr(number))
+            c.pyapi.decref(number)
+    return NativeValue(found._getvalue(), is_error=c.builder.or_(*missing))

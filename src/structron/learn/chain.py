@@ -17,8 +17,7 @@ from structron.features.index import Numbered, number_features
 from structron.features.names import Names
 from structron.io.tensors import Tensors
 from structron.learn.checkpoint import digest
-from structron.learn.committee import Member
-from structron.learn.loop import batch_end
+from structron.learn.loop import Member, batch_end
 from structron.learn.partial import Knowledge, PartialSteps
 from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.learn.votes import Ballots
@@ -36,7 +35,7 @@ from structron.search.chain.scores import (
 )
 from structron.search.chain.viterbi import search_for
 from structron.update.margin import LEARN_WITH_MARGIN
-from structron.update.perceptron import LEARN, NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct
+from structron.update.perceptron import LEARNERS, NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct
 from structron.weights.dense import DenseStore, pack_mean, row_stride
 
 CALL_TOKENS = 50_000
@@ -73,12 +72,13 @@ class Perceptron:
         """Learn from the examples sequence[lo:hi]; returns the place where it had to stop for want of rows."""
         chains, weights, order, labels = learner.chains, learner.weights(), learner.order, len(learner.labels)
         load_all(weights, order, labels, learner.work)
-        search = search_for(chains, order, learner.work)
         data = (chains, learner.units, learner.gold, weights, order, sequence, lo, hi)
         scratch = (labels, learner.work, learner.found, learner.stats)
         if self.margin is None:
-            return LEARN(search, correct, *data, *scratch)
-        return LEARN_WITH_MARGIN(search, second_best, correct, *data, *scratch, learner.near, float(self.margin))
+            return LEARNERS[learner.viterbi].call(*data, *scratch)
+        return LEARN_WITH_MARGIN(
+            learner.viterbi, second_best, correct, *data, *scratch, learner.near, float(self.margin)
+        )
 
 
 @dataclass(slots=True)
@@ -139,7 +139,7 @@ class LazyNames:
 class ChainLearner(Member):
     """The learner that `learn.loop` drives."""
 
-    working: ClassVar[tuple[str, ...]] = ("store", "stats", "work", "found", "ballots", "partial")
+    working: ClassVar[tuple[str, ...]] = ("store", "stats", "work", "viterbi", "found", "ballots", "partial")
 
     def __init__(
         self,
@@ -173,6 +173,7 @@ class ChainLearner(Member):
         pairs = (self.pairs.ptr if has_pairs else NO_INTS, self.pairs.numbers)
         self.chains = EncodedChains(prepared.starts, *features, *pairs, mask_of)
         stride = row_stride(len(self.labels))
+        self.fixed = fixed_rows(len(self.labels), self.order)
         self.penalty, self.masks = penalties(chain.allowed_learning, stride), penalties(dictionary.masks, stride)
         if knowledge is not None:
             self.masks = np.concatenate([self.masks, penalties(knowledge.masks, stride, FORCED_OUT)])
@@ -181,11 +182,12 @@ class ChainLearner(Member):
     def _begin(self) -> None:
         count, paired = len(self.labels), len(self.chains.pair_ptr) > 0
         sizes = (len(self.plain.keys), len(self.pairs.keys))
-        self.store = DenseStore(count, fixed_rows(count, self.order), *sizes, paired)
+        self.store = DenseStore(count, self.fixed, *sizes, paired)
         self.stats = np.zeros(STATS, np.int64)
+        self.found = np.zeros(int(self.sizes.max(initial=1)), np.int64)
         longest = int(np.diff(self.prepared.starts).max(initial=1))
         self.work = make_work(longest, count, self.store.stride, self.order)
-        self.found = np.zeros(int(self.sizes.max(initial=1)), np.int64)
+        self.viterbi: Any = search_for(self.chains, self.order, self.work)
         if self.start is not None:
             self._load_start(self.start)
         self.partial = None
@@ -276,7 +278,10 @@ class ChainLearner(Member):
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         starts = self.prepared.starts[self.units]
-        hi = lo + 1 if self.ballots else batch_end(starts, sequence, lo, CALL_TOKENS)
+        if self.ballots:
+            hi = lo + 1
+        else:
+            hi = len(sequence) if starts[-1] <= CALL_TOKENS else batch_end(starts, sequence, lo, CALL_TOKENS)
         done = self._learn_batch(sequence, lo, hi)
         if done == lo:
             self._grow(int(sequence[lo]))
@@ -339,7 +344,10 @@ class ChainLearner(Member):
     def assemble(members: Sequence["ChainLearner"]) -> ChainModel:
         first = members[0]
         stores, jobs = [member.store for member in members], first.prepared.jobs
-        weights = for_each(lambda member: member.present(), members, jobs)
+        if len(members) == 1:
+            weights = [first.present()]
+        else:
+            weights = for_each(lambda member: member.present(), members, jobs)
         packed = pack_mean(stores, weights, first.ballots is not None, jobs)
         votes = None if first.ballots is None else first.ballots.votes(first.store.rows_of(packed), first.store.stride)
         return ChainModel(
@@ -358,7 +366,9 @@ class ChainLearner(Member):
 
     def names_of(self, numbered: Numbered, numbers: np.ndarray, paired: bool) -> Names:
         """Names of features: those known before keep theirs, new ones are read off the training data."""
-        known = None if self.start is None else self.start.pair_names if paired else self.start.names
+        if self.start is None:
+            return self.prepared.names(numbered.keys[numbers], numbered.tokens[numbers], paired)
+        known = self.start.pair_names if paired else self.start.names
         return numbered.names(numbers, known, lambda keys, tokens: self.prepared.names(keys, tokens, paired))
 
     def finish(self, model: ChainModel) -> ChainModel:

@@ -13,8 +13,7 @@ from structron.features.lexicon import Lexicon
 from structron.io.tensors import Tensors
 from structron.learn.chain import CALL_TOKENS, LazyNames
 from structron.learn.checkpoint import digest
-from structron.learn.committee import Member
-from structron.learn.loop import batch_end
+from structron.learn.loop import Member, batch_end
 from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.model.choices import ChoiceModel, with_gold
 from structron.model.dictionary import Dictionary

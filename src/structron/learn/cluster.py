@@ -17,8 +17,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.io.tensors import Tensors
-from structron.learn.committee import ShardUpdate
-from structron.learn.loop import WIRE
+from structron.learn.loop import WIRE, ShardUpdate
 from structron.learn.shards import ShardRunner, learn_part
 from structron.learn.wire import Parcel, moved, pack_broadcast, pack_update, unpack
 from structron.runtime.cluster import RayPool, connect

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structron.errors import StructronError
-from structron.runtime.threads import for_each, parts
+from structron.runtime.threads import for_each, slices
 from structron.search.clusters.exchange import Bigrams, Classes, copied, counted, exchange, information, propose
 from structron.search.clusters.merging import losses, tree_of
 
@@ -134,7 +134,7 @@ def cluster(
             break
     found = information(state)
     loss, tree = np.zeros((many, many)), copied(state)
-    for_each(lambda own: losses(tree, own.start, own.stop, many, loss), parts(many, jobs, 4 * jobs), jobs)
+    for_each(lambda own: losses(tree, own.start, own.stop, many, loss), slices(many, jobs, 4 * jobs), jobs)
     paths = tree_of(tree, many, loss)
     return Clustered([paths[k] for k in state.of_word[:words].tolist()], found, done)
 
@@ -149,7 +149,7 @@ def _one_pass(bigrams: Bigrams, state: Classes, words: int, many: int, jobs: int
         def look(own: slice, lo: int = lo) -> None:
             propose(bigrams, copied(state), lo + own.start, lo + own.stop, many, wanted[own])
 
-        for_each(look, parts(size, jobs, 1), jobs)
+        for_each(look, slices(size, jobs, 1), jobs)
         changed += exchange(bigrams, state, lo, lo + size, wanted)
         lo += size
     return changed

@@ -11,15 +11,13 @@ from structron.features.phrases import make_counts, non_local_features
 from structron.io.tensors import Tensors
 from structron.kernels.jit import entry
 from structron.learn.chain import CALL_TOKENS, Chain, ChainLearner, Perceptron, Start
-from structron.learn.committee import ShardUpdate
-from structron.learn.loop import batch_end
+from structron.learn.loop import ShardUpdate, batch_end
 from structron.learn.partial import Knowledge
 from structron.learn.parts import Bounds
 from structron.model.documents import DocumentModel
 from structron.search.chain.candidates import Candidates, check_labels
 from structron.search.chain.kbest import n_best, second_best
 from structron.search.chain.scores import load_all, score_difference
-from structron.search.chain.viterbi import search_for
 from structron.update.nbest import (
     LEARN_DOCUMENTS,
     LEARN_SENTENCES,
@@ -179,7 +177,7 @@ class DocumentLearner(ChainLearner):
     def _learn_documents(self, sequence: np.ndarray, lo: int, hi: int) -> int:
         """A batch of a pass where all features are built-in ones."""
         load_all(self.weights(), self.order, len(self.labels), self.work)
-        pointers = (search_for(self.chains, self.order, self.work), n_best, non_local_features)
+        pointers = (self.viterbi, n_best, non_local_features)
         while True:
             given = self._given()
             where: Any = (self.units, sequence, lo, hi, given)
@@ -231,7 +229,7 @@ class DocumentLearner(ChainLearner):
             return lo
         self._learn_document(example, self.gold[start:stop].astype(np.int16))
         if self.nbest.local_update == SENTENCES:
-            own, pointers = np.zeros_like(self.stats), (search_for(self.chains, self.order, self.work), second_best)
+            own, pointers = np.zeros_like(self.stats), (self.viterbi, second_best)
             data: Any = (self.chains, self.gold, self.weights(), self.order, first, last, len(self.labels), self.work)
             LEARN_SENTENCES(*pointers, correct, *data, self.near, self.found, self.stats, own, self.margins[1])
             self.local_updates[0] += own[UPDATES]

@@ -9,12 +9,13 @@ The order of a pass depends on the seed and the pass number alone, so a run that
 same examples and ends with the same weights, bit for bit.
 """
 
+import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.learn.checkpoint import Checkpoint, tolerated
 from structron.runtime.progress import Progress
+from structron.weights.mixing import Changes, Share, plain_scales, scales_by_change
 
 WIRE = ("changed", "changed_in_all", "bytes_to_workers", "bytes_from_workers")
 """What is in a pass's record of shards that were learned on a cluster: weights that shards have changed, one by one and
@@ -72,6 +74,113 @@ class Learner(Protocol):
 
     def close(self) -> None:
         """Let go of what only learning needs; training has ended."""
+
+
+class ShardUpdate(NamedTuple):
+    """What a learner has made of common weights in its part of a pass (learn/shards.py)."""
+
+    changes: Changes
+    steps: int
+    counts: dict[str, Any]
+    more: Tensors
+    """What a learner has besides a store of weights."""
+
+
+class Member(Learner):
+    """A learner that can be one of several: it can start anew, and its weights can be added."""
+
+    store: Any  # its weights (weights/)
+    stats: np.ndarray  # the examples learned from so far, then figures of the pass
+    working: ClassVar[tuple[str, ...]] = ("store", "stats")
+    """What `_begin` makes: pickles are without it, and begin anew."""
+
+    def __copy__(self) -> Self:
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in self.working}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+    def part(self, examples: np.ndarray) -> Any:
+        """A learner of some of the examples, to be pickled: it cannot learn here, nor make a model anywhere."""
+
+    def _sent(self, **changed: Any) -> Any:
+        """Itself without what it works with, but for some changes."""
+        other = object.__new__(type(self))
+        vars(other).update(self.__getstate__() | changed)
+        return other
+
+    def _begin(self) -> None:
+        """Weights before the first example: none, or those that training goes on from."""
+
+    def fresh_copy(self) -> Self:
+        """Another learner of the same data and options, at its start."""
+        other = copy.copy(self)
+        other._begin()
+        return other
+
+    def begin_pass(self) -> None:
+        self.stats[1:] = 0
+
+    def add(self, other: Any, share: float) -> None:
+        """Add a share of the weights of another learner of the same data."""
+
+    def copy_weights_from(self, common: Any) -> None:
+        """Begin a part of a pass with the weights of another learner of the same data."""
+        self.store.copy_weights_from(common.store)
+        self.stats[0] = 0
+        self.begin_pass()
+
+    def shard_update(self, common: Any) -> ShardUpdate:
+        """What has changed since `copy_weights_from`."""
+        return ShardUpdate(self.store.changes(common.store), int(self.stats[0]), self.counts(), {})
+
+    def mix(
+        self, shard_updates: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool = False, jobs: int = 1
+    ) -> None:
+        """Take over so much of each update; the mean runs over the steps of all.
+
+        by_change: a weight counts only those that have changed it.
+        """
+        time = int(self.stats[0]) + sum(update.steps for update in shard_updates)
+        changes = [update.changes for update in shard_updates]
+        scales = scales_by_change(changes, jobs) if by_change else plain_scales(changes)
+        given = zip(changes, shares, [update.steps for update in shard_updates], scales, strict=True)
+        self.store.mix([Share(*each) for each in given], time, jobs)
+        self.stats[0] = time
+
+    def take(self, broadcast: ShardUpdate) -> None:
+        """Have the weights of another learner of the same data, of which this one has an earlier state."""
+        self.store.put(broadcast.changes)
+
+    @staticmethod
+    def assemble(members: Sequence[Any]) -> Any:
+        """The model that the mean of the members' weights makes."""
+
+    @staticmethod
+    def assemble_last(members: Sequence[Any]) -> Any:
+        """The same of members that will learn no more: they may give up what they would need for that."""
+        return members[0].assemble(members)
+
+    def snapshot(self) -> Any:
+        return self.assemble([self])
+
+    def last_snapshot(self) -> Any:
+        return self.assemble_last([self])
+
+    def free_search_buffers(self, model: Any) -> None:
+        return None
+
+    def finish(self, model: Any) -> Any:
+        return model
+
+    def close(self) -> None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +252,18 @@ def train(
     passes = _Passes(schedule, learner, score is not None, save, load) if schedule.checkpoint else None
     if passes and schedule.resume:
         passes.restore(result)
+    examples = learner.examples
     learner.warm_up()
     number = done = len(result.history)
     try:
         for number in range(done + 1, schedule.passes + 1):
             if result.stopped != "passes":
                 break
-            record = _one_pass(learner, schedule, number, progress)
-            best = max((r["dev"] for r in result.history if "dev" in r), default=-1.0)
+            record = _one_pass(learner, schedule, number, examples, progress)
             if score is None:
                 result.best_pass = number
             else:
+                best = max((r["dev"] for r in result.history if "dev" in r), default=-1.0)
                 model = learner.snapshot()
                 record["dev"] = round(score(model), 4)
                 if record["dev"] > best:
@@ -183,8 +293,8 @@ def train(
     return result
 
 
-def _one_pass(learner: Learner, schedule: Schedule, number: int, progress: Progress) -> dict[str, Any]:
-    sequence = pass_order(schedule, number, learner.examples)
+def _one_pass(learner: Learner, schedule: Schedule, number: int, examples: int, progress: Progress) -> dict[str, Any]:
+    sequence = pass_order(schedule, number, examples)
     learner.begin_pass()
     begin, cpu = time.perf_counter(), time.process_time()
     place = 0

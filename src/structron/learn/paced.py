@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structron.learn.committee import Member, ShardUpdate
+from structron.learn.loop import Member, ShardUpdate
 from structron.update.alma import ALPHA, GENERATION, LONGEST, NORM, SCALE, TOTAL
 
 

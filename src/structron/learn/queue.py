@@ -155,9 +155,9 @@ class QueueTraining(BeamTraining):
     def _verify(self, dot: float, sibs: Sequence[Node], wrong: Sequence[Node]) -> None:
         """Compare w·Δ, from the weights alone, with the scores of the search; in a beam it must be a violation."""
         margin, low = mean_of("g", sibs) - mean_of("g", wrong), self.space.low
-        slack = 1e-3 * (1.0 + abs(margin))
+        tolerance = 1e-3 * (1.0 + abs(margin))
         valid = self.rule.valid and self.queue in ("greedy", "beam") and len(sibs) == 1
-        if abs(dot - margin) > slack or (valid and dot - low > slack):
+        if abs(dot - margin) > tolerance or (valid and dot - low > tolerance):
             raise AssertionError(f"{self.queue}: example {self.space.e}: w·Δ is {dot}, by the search it is {margin}")
 
     def fingerprint(self) -> str:

@@ -26,8 +26,8 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.io.tensors import Tensors
-from structron.learn.committee import ShardUpdate, total
-from structron.learn.loop import Learner
+from structron.learn.committee import total
+from structron.learn.loop import Learner, ShardUpdate
 from structron.runtime.interrupts import Held, outcome
 from structron.runtime.threads import ThreadPool
 

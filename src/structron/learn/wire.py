@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structron.io.packing import byte_planes, of_planes
-from structron.learn.committee import ShardUpdate
+from structron.learn.loop import ShardUpdate
 from structron.runtime.threads import for_each
 from structron.weights.mixing import Changes, by_row
 

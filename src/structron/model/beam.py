@@ -12,7 +12,7 @@ import numpy as np
 from structron.features.index import look_up
 from structron.io.tensors import Tensor, Tensors, crowded
 from structron.kernels.table import build_table
-from structron.runtime.threads import batches, for_each, give_back
+from structron.runtime.threads import BATCH_TOKENS, batches, for_each, give_back
 from structron.search.beam.engine import NO_ANCHORS, Engine, actions_of, is_cold
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.nbest import Derivation
@@ -179,6 +179,8 @@ class BeamModel:
             found, ptr, lengths, _ = engine.decode(inputs, sparse, anchored, *batch)
             return joined(found, ptr[slice(*batch)], lengths[slice(*batch)])
 
+        if jobs == 1 and 0 < inputs.starts[-1] <= BATCH_TOKENS:
+            return run((0, len(inputs.limit)))
         done = for_each(run, batches(inputs.starts, jobs), jobs)
         return np.concatenate(done) if done else np.zeros(0, np.int64)
 

@@ -20,7 +20,7 @@ from structron.io.tensors import Sizes, Tensor, Tensors, check_expansion, texts,
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary, allowed_of
 from structron.model.votes import Votes
-from structron.runtime.threads import batches, for_each
+from structron.runtime.threads import BATCH_TOKENS, batches, for_each
 from structron.search.chain.margins import decode_with_margins
 from structron.search.chain.scores import (
     FORBIDDEN,
@@ -29,10 +29,12 @@ from structron.search.chain.scores import (
     NO_NUMBERS,
     EncodedChains,
     Weights,
+    Work,
     in_double,
+    load_all,
     make_work,
 )
-from structron.search.chain.viterbi import DECODE, decode
+from structron.search.chain.viterbi import DECODE, decode, decode_loaded
 from structron.weights.dense import declared_cells, dense_rows, sparse_rows
 
 NO_TABLE = np.empty((0, 0), np.float32)
@@ -152,7 +154,10 @@ class ChainModel:
             for s in np.flatnonzero(scores[lo:hi] < FORBIDDEN / 2).tolist():
                 self._search(chains, s, s + 1, np.float64, *results)
 
-        for_each(run, batches(starts, jobs), jobs)
+        if jobs == 1 and 0 < len(out) <= BATCH_TOKENS:
+            run((0, len(scores)))
+        else:
+            for_each(run, batches(starts, jobs), jobs)
         sure[sure > -FORBIDDEN / 2] = np.inf
         return out, scores, sure
 
@@ -183,13 +188,17 @@ class ChainModel:
     ) -> None:
         """Decode sentences lo … hi-1 of the chains, in single or double precision (see `FORBIDDEN`)."""
         weights: Any = self.weights if kind is np.float32 else in_double(self.weights)
-        args = (self.order, lo, hi, len(self.labels), self.work(chains, kind), out, scores)
-        if self.votes is not None:
-            self.votes.decode(chains, weights, *args)
+        plain = self.votes is None and not len(sure) and kind is np.float32
+        work = self.work(chains, kind, self.loaded if plain else None)
+        args = (chains, weights, self.order, lo, hi, len(self.labels), work, out, scores)
+        if plain:
+            decode_loaded(*args)
+        elif self.votes is not None:
+            self.votes.decode(*args)
         elif len(sure):
-            decode_with_margins(chains, weights, *args, sure, behind)
+            decode_with_margins(*args, sure, behind)
         else:
-            decode(chains, weights, *args)
+            decode(*args)
 
     def weight_at(self, row: int, label: int) -> float:
         """A weight."""
@@ -198,7 +207,7 @@ class ChainModel:
     def runners_up(self, prepared: Prepared, chosen: np.ndarray) -> Iterator[tuple[list[int], float]]:
         """For each token of the only sentence, the best labelling without the chosen label there, and its score."""
         chains, weights = self.chains(prepared, 0, 1), self.weights
-        n, work = len(chosen), self.work(chains)
+        n, work = len(chosen), self.work(chains, loaded=self.loaded)
         usual = chains.mask_of if len(chains.mask_of) else np.zeros(n, np.int32)
         without = weights.masks[usual].copy()
         without[np.arange(n), chosen] = FORCED_OUT
@@ -207,13 +216,21 @@ class ChainModel:
         for i in range(n):
             mask_of = usual.copy()
             mask_of[i] = len(weights.masks) - n + i
-            decode(chains._replace(mask_of=mask_of), weights, self.order, 0, 1, len(self.labels), work, out, scores)
+            args = (self.order, 0, 1, len(self.labels), work, out, scores)
+            decode_loaded(chains._replace(mask_of=mask_of), weights, *args)
             yield out.tolist(), float(scores[0])
 
-    def work(self, chains: EncodedChains, kind: type = np.float32) -> Any:
-        """Scratch memory for a search."""
+    @cached_property
+    def loaded(self) -> Work:
+        """The transitions as searches read them: nothing is written there any more."""
+        work = make_work(1, len(self.labels), self.w.shape[1], self.order)
+        load_all(self.weights, self.order, len(self.labels), work)
+        return work
+
+    def work(self, chains: EncodedChains, kind: type = np.float32, loaded: Work | None = None) -> Any:
+        """Scratch memory for a search. loaded: has the transitions, which all searches share that do not load any."""
         longest = int(np.diff(chains.starts).max(initial=1))
-        return make_work(longest, len(self.labels), self.w.shape[1], self.order, kind)
+        return make_work(longest, len(self.labels), self.w.shape[1], self.order, kind, loaded)
 
     def tensors(self) -> Tensors:
         """The arrays of a model file."""

@@ -19,7 +19,7 @@ from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.kernels.jit import entry, is_cold
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary
-from structron.runtime.threads import batches, for_each
+from structron.runtime.threads import BATCH_TOKENS, batches, for_each
 from structron.search.chain.choices import (
     ChoiceWeights,
     Labels,
@@ -116,15 +116,17 @@ class ChoiceModel:
         def run(batch: tuple[int, int]) -> None:
             lo, hi = batch
             lattice, tokens = self.lattice(prepared, lo, hi, forced), slice(int(starts[lo]), int(starts[hi]))
-            scratch = make_scratch(lattice, self.kinds)
-            given = (lattice, self.weights, self.kinds, self.fixed, self.paired, scratch)
+            given = (lattice, self.weights, self.kinds, self.fixed, self.paired, make_scratch(lattice, self.kinds))
             if margins:
                 every = np.zeros(len(lattice.choice), np.float32)
                 decode_with_margins(*given, out[tokens], scores[lo:hi], every, sure[tokens])
             else:
                 decode(*given, out[tokens], scores[lo:hi])
 
-        for_each(run, batches(starts, jobs), jobs)
+        if jobs == 1 and 0 < len(out) <= BATCH_TOKENS:
+            run((0, len(scores)))
+        else:
+            for_each(run, batches(starts, jobs), jobs)
         return out, scores, sure
 
     def nbest(self, prepared: Any, n: int, jobs: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:

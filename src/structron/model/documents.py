@@ -8,9 +8,10 @@ import numpy as np
 
 from structron.features.documents import NonLocal, NonLocalFeatures, Opened
 from structron.features.extract import Prepared
+from structron.features.phrases import phrases_of
 from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.model.chain import ChainModel
-from structron.runtime.threads import batches, for_each
+from structron.runtime.threads import BATCH_TOKENS, batches, for_each
 from structron.search.chain.candidates import CHOOSE, Candidates, for_each_document
 
 MOST_CANDIDATES = 10_000
@@ -57,12 +58,13 @@ class DocumentModel(ChainModel):
         candidates: n-best labellings to choose from; None: as many as the model was made for. A margin is that over the
         best candidate with another label there; where no candidate has one, the margin of the local model.
         """
-        opened, candidates = Opened(prepared), candidates or self.candidates
+        candidates = candidates or self.candidates
         out = np.zeros(int(prepared.starts[-1]), np.int64)
-        scores = np.zeros(len(opened.units) - 1, np.float32)
+        scores = np.zeros(len(prepared.units) - 1, np.float32)
         if not margins and not self.features.functions:
-            self._choose(opened, jobs, candidates, forced, out, scores)
+            self._choose(prepared, jobs, candidates, forced, out, scores)
             return out, scores, np.empty(0, np.float32)
+        opened = Opened(prepared)
         sure = super().decode(prepared, jobs, forced, True)[2] if margins else np.empty(0, np.float32)
 
         def take(unit: int, rows: np.ndarray, local: np.ndarray) -> None:
@@ -80,7 +82,7 @@ class DocumentModel(ChainModel):
 
     def _choose(
         self,
-        opened: Opened,
+        prepared: Prepared,
         jobs: int,
         candidates: int,
         forced: np.ndarray | None,
@@ -88,19 +90,23 @@ class DocumentModel(ChainModel):
         scores: np.ndarray,
     ) -> None:
         """`decode` where all features are built-in ones, without a labelling written out or a document in Python."""
-        prepared, units = opened.prepared, opened.units
+        units = prepared.units
         g = np.where(self.features.wanted, self.g, 0.0)
-        how: Any = (self.features.inventory.scheme, opened.phrases)
+        how: Any = (self.features.inventory.scheme, phrases_of(prepared))
 
         def run(batch: tuple[int, int]) -> None:
             lo, hi = batch
             chains = self.chains(prepared, int(units[lo]), int(units[hi]), forced)
             own, tokens = units[lo : hi + 1] - units[lo], slice(*prepared.starts[units[[lo, hi]]].tolist())
-            search = Candidates(chains, own, len(self.labels), self.w.shape[1], self.order)
+            work = self.work(chains, loaded=self.loaded)
+            search = Candidates(chains, own, len(self.labels), self.w.shape[1], self.order, work)
             features = (*how, lo, g, self.features.kinds)
             search.choose(self.weights, candidates, features, out[tokens], scores[lo:hi])
 
-        for_each(run, batches(prepared.starts[units], jobs), jobs)
+        if jobs == 1 and 0 < len(out) <= BATCH_TOKENS:
+            run((0, len(scores)))
+        else:
+            for_each(run, batches(prepared.starts[units], jobs), jobs)
 
     def nbest(
         self, prepared: Any, n: int, jobs: int = 1, candidates: int | None = None

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from structron.features.extract import Hashes
+from structron.features.encode import Hashes
 from structron.features.names import Names
 from structron.io.tensors import Sizes, Tensor, Tensors, check, texts
 from structron.model.beam import BeamModel

@@ -22,7 +22,7 @@ from structron.runtime.interrupts import Held, first_done, outcome
 BATCH_TOKENS = 20_000
 LEAST_TOKENS = 500
 LEAST_SENTENCES, MOST_SENTENCES = 50, 4000
-TURNS = 16
+CHUNKS_PER_THREAD = 16
 """Batches for each thread, so that none waits long for the last."""
 Work = TypeVar("Work")
 Found = TypeVar("Found")
@@ -38,7 +38,7 @@ def batches(starts: np.ndarray, jobs: int = 1) -> list[tuple[int, int]]:
     """Cut sentences into batches (lo, hi) of about BATCH_TOKENS tokens, or less to keep all threads busy."""
     size = BATCH_TOKENS
     if jobs > 1:
-        size = min(size, max(LEAST_TOKENS, int(starts[-1]) // (jobs * TURNS)))
+        size = min(size, max(LEAST_TOKENS, int(starts[-1]) // (jobs * CHUNKS_PER_THREAD)))
     found, lo = [], 0
     while lo < len(starts) - 1:
         hi = int(np.searchsorted(starts, starts[lo] + size, "right")) - 1
@@ -48,9 +48,9 @@ def batches(starts: np.ndarray, jobs: int = 1) -> list[tuple[int, int]]:
     return found
 
 
-def parts(count: int, jobs: int, turns: int = TURNS) -> list[slice]:
-    """Cut so many sentences into parts of which each thread takes a few."""
-    size = min(MOST_SENTENCES, max(LEAST_SENTENCES, -(-count // (jobs * turns))))
+def slices(count: int, jobs: int, chunks_per_thread: int = CHUNKS_PER_THREAD) -> list[slice]:
+    """Cut so many sentences into slices of which each thread takes a few."""
+    size = min(MOST_SENTENCES, max(LEAST_SENTENCES, -(-count // (jobs * chunks_per_thread))))
     return [slice(lo, min(lo + size, count)) for lo in range(0, count, size)]
 
 

@@ -9,7 +9,6 @@ those that are yet to come. Another spelling is another word: chicago, which is 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 from structron.features.extract import NOTHING, WordAtom
 from structron.features.lexicon import normal
@@ -77,10 +76,10 @@ class KnownLemmas:
 
     def atoms(self, wanted: Iterable[str]) -> dict[str, WordAtom]:
         """Some of the atoms."""
-        return {name: WordAtom(partial(self._atom, ATOMS.index(name))) for name in wanted}
+        return {name: WordAtom(self._found_for, ATOMS.index(name)) for name in wanted}
 
-    def _atom(self, which: int, words: list[str]) -> list[str]:
-        return [self(word)[which] for word in words]
+    def _found_for(self, words: list[str]) -> list[list[str]]:
+        return list(map(self, words))
 
     # -- files ---------------------------------------------------------------------------------------------------
 

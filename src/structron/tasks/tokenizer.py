@@ -8,7 +8,7 @@ the last byte. A paragraph is a sequence of its own.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import accumulate, cycle, pairwise
+from itertools import accumulate, chain, cycle, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from structron.errors import StructronError, quoted
 from structron.estimator import Estimator, Sentences
 from structron.eval.scores import SegmentationScores, segmentation_scores
+from structron.features.encode import Column, TokenTable
 from structron.io.columns import Columns
 from structron.io.doc import Doc
 from structron.io.tensors import Tensors
@@ -81,14 +82,25 @@ class Tokenizer(ChainLabeler):
             pieces = pieces_of(text, self.fine_, self.options.lines if lines is None else lines)
             found.append(pieces)
             rows += _labelled(pieces, item) if labelled else rows_of(pieces, self.roles_.names)
-        prepared = super()._prepare(rows, labelled, what)
+        if labelled or self.options.atoms:
+            prepared = super()._prepare(rows, labelled, what)
+        else:
+            prepared = self.extractor_.prepared(self._table(rows))
         prepared.pieces = found
         return prepared
+
+    def _table(self, rows: list[list[tuple[str, ...]]]) -> TokenTable:
+        """The rows of paragraphs as columns."""
+        starts = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(list(map(len, rows)), out=starts[1:])
+        columns = dict(zip(self.roles_.names, zip(*chain.from_iterable(rows), strict=True), strict=False))
+        encoded = {name: Column.of(columns.get(name, ())) for name in self.extractor_.needed}
+        return TokenTable(starts, np.arange(len(starts)), encoded)
 
     def _decode_labels(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list:
         number = {label: k for k, label in enumerate(model.labels)}
         inside, ends = (out == number.get(label, -1) for label in (INSIDE, SENTENCE))
-        stops = accumulate(map(len, prepared.pieces), initial=0)
+        stops = accumulate((len(pieces.start) for pieces in prepared.pieces), initial=0)
         own = zip(prepared.pieces, pairwise(stops), strict=True)
         return [self._document(pieces, inside[lo:hi], ends[lo:hi]) for pieces, (lo, hi) in own]
 
@@ -127,8 +139,19 @@ class Tokenizer(ChainLabeler):
             jobs: Number of threads; by default that of the estimator.
             lines: Whether every line ends a sentence; by default the option of this name.
         """
+        self._check_fitted()
         with uncollected():
-            return self._decode(self._check_fitted(), self._prepare(sentences, lines=lines), self._jobs(jobs))
+            return self.tokenized(sentences, self._jobs(jobs), lines)
+
+    def tokenized(self, texts: Iterable[Any], jobs: int, lines: bool | None) -> list:
+        """What `predict` returns, where everything has been checked.
+
+        Args:
+            texts: The texts.
+            jobs: Number of threads.
+            lines: As for `predict`.
+        """
+        return self._decode(self.model_, self._prepare(texts, lines=lines), jobs)
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
         """F1 of tokens and sentences.

@@ -21,7 +21,7 @@ from structron.features.encode import Column, TokenTable
 from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
-from structron.fields import DEFAULT, options_of
+from structron.fields import DEFAULT
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import SCHEMES, Search
@@ -38,15 +38,14 @@ class TokenLabeler(Estimator):
 
     default_templates: ClassVar[Mapping[str, str]]
 
+    search_with: ClassVar[Any]
+    """A model with the search of its kind: `search_with(model, options).decode(prepared, jobs, forced, margins)`."""
+
     chunks_per_thread: ClassVar[int] = 4
 
     @abstractmethod
     def _make_learner(self, prepared: Any, start: Any) -> Any:
         """Number the labels, settle the constraints, number the features."""
-
-    @abstractmethod
-    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
-        """The number of a label for each token, and the margins if they are asked for."""
 
     @abstractmethod
     def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
@@ -61,7 +60,8 @@ class TokenLabeler(Estimator):
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:
-            self.clusters_ = make_clusters(self.options.clusters)
+            given = self.options.clusters
+            self.clusters_ = None if given is None else make_clusters(given)
             sentences = self._fit_columns(sentences)
         rows = self._open_rows()
         prepared = self._prepare(rows.of(sentences), True, "training data")
@@ -76,7 +76,7 @@ class TokenLabeler(Estimator):
 
     def _open_rows(self) -> OpenRows:
         """How training data are read whose labels may be open."""
-        names, able = self.roles_.names, "open_label" in options_of(type(self))
+        names, able = self.roles_.names, hasattr(self.options, "open_label")
         places = [names.index(name) for name in self.roles_.outputs] if able else []
         return OpenRows(places, self.options.open_label if able else None)
 
@@ -102,7 +102,8 @@ class TokenLabeler(Estimator):
         return load_templates(source, self.clusters_ is not None)
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
-        roles, gazetteers = self.roles_, make_gazetteers(self.options.gazetteers)
+        roles, given = self.roles_, self.options.gazetteers
+        gazetteers = make_gazetteers(given) if given else []
         atoms = {**(self.options.atoms or {}), **self._learned_atoms(templates)}
         extractor = TemplateExtractor(
             roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms, self.clusters_
@@ -147,13 +148,19 @@ class TokenLabeler(Estimator):
         """`_decode_labels` for what is found in some sentences."""
         return lambda out, bounds: self._decode_labels(out, model, prepared, bounds)
 
+    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
+        """The number of a label for each token, and the margins if they are asked for."""
+        return self.search_with(model, self.options).decode(prepared, jobs, forced, margins)
+
     def _decode(self, model: Any, ready: Any, jobs: int) -> Labels:
-        return self._decode_labels(self._search_tokens(model, ready, jobs, None, False)[0], model, ready, ready.starts)
+        out, _ = self._search_tokens(model, ready, jobs, None, False)
+        return self._decode_labels(out, model, ready, ready.starts)
 
     def predict_column(self, table: TokenTable, jobs: int) -> Column:
         """The labels of a table's tokens, as another column of it."""
         model, prepared = self.model_, self.extractor_.prepared(table)
-        return self._column(self._search_tokens(model, prepared, jobs, None, False)[0], model, prepared)
+        out, _ = self._search_tokens(model, prepared, jobs, None, False)
+        return self._column(out, model, prepared)
 
     def _column(self, out: np.ndarray, model: Any, prepared: Any) -> Column:
         """Label numbers of all tokens as a column of the user's labels."""
@@ -177,16 +184,16 @@ class TokenLabeler(Estimator):
                 model, sentences_of(items), sentences_of(_as_documents(items, forced, "forced labels"))
             )
         if jobs > 1 and not any(isinstance(item, Document) for item in items):
-            labels, sure = self._predict_parts(model, items, forced, jobs, margins)
+            labels, sure = self._predict_slices(model, items, forced, jobs, margins)
         else:
             labels, sure = self._predict_some(model, self._prepare(items), forced, jobs, margins)
         return regroup(items, labels), regroup(items, sure) if margins else []
 
-    def _predict_parts(self, model: Any, items: list, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
+    def _predict_slices(self, model: Any, items: list, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
         def search(own: slice, ready: Any) -> tuple[Labels, Labels]:
             return self._predict_some(model, ready, None if forced is None else forced[own], 1, margins)
 
-        every = self._by_parts(self._prepare, search, items, jobs)
+        every = self._by_slices(self._prepare, search, items, jobs)
         return [x for labels, _ in every for x in labels], [x for _, sure in every for x in sure]
 
     def _predict_some(self, model: Any, prepared: Any, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
@@ -213,6 +220,9 @@ class TokenLabeler(Estimator):
     def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
         """The numbers of forced labels, -1 where a token is free."""
         raise self._refusal("forced")
+
+    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
+        return self.search_with(model, self.options).nbest(ready, n, jobs, self._spell(model, ready))
 
     def nbest(self, sentences: Sentences, n: int, *, jobs: int | None = None) -> list[list[tuple[Any, float]]]:
         """The n best labellings of each sentence or Document.
@@ -242,7 +252,7 @@ class TokenLabeler(Estimator):
         if not len(prepared.word_ids):
             raise StructronError("trace: no words; expected a sentence")
         words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
-        own = (self.task, words, self.options.search())
+        own = (self.task, words, self.options.resolved)
         prediction = self._decode(model, prepared, 1)[0]
         if gold is None:
             shows, look = _labels_shown(model.encoder), (model.base, *model.look(prepared, 0, 1))
@@ -365,8 +375,9 @@ def first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
         head.append(item)
         found = sentences_of([item])
         check_sentences(found, "training data", len(head) - 1)
-        first = next((sentence[0] for sentence in found if len(sentence)), None)
-        if first is not None:
+        full = next(filter(len, found), None)
+        if full is not None:
+            first = full[0]
             break
     else:
         raise StructronError("training data: no sentences; expected at least one with words")

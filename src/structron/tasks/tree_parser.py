@@ -155,7 +155,7 @@ class TreeParser(Estimator):
         model, given, jobs = self._check_fitted(), list(self._rows(sentences)), self._jobs(jobs)
         if jobs == 1:
             return _trees_by(parse, model, self._encode(given), 1)
-        found = self._by_parts(self._encode, lambda _, ready: _trees_by(parse, model, ready, 1), given, jobs)
+        found = self._by_slices(self._encode, lambda _, ready: _trees_by(parse, model, ready, 1), given, jobs)
         return list(chain.from_iterable(found))
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> list[list[Arc]]:
@@ -180,9 +180,8 @@ class TreeParser(Estimator):
             for s in np.unique(np.searchsorted(starts, places, "right") - 1).tolist():
                 lo, hi = bounds[s], bounds[s + 1]
                 own[lo:hi], named[lo:hi] = unlift(own[lo:hi], named[lo:hi])  # type: ignore[assignment]
-        with uncollected():
-            arcs = list(zip(own, named, strict=True))
-            return [arcs[lo:hi] for lo, hi in pairwise(bounds)]
+        arcs = list(zip(own, named, strict=True))
+        return [arcs[lo:hi] for lo, hi in pairwise(bounds)]
 
     def _columns_of(self, prediction: Sequence[Arc]) -> list[list[str]]:
         heads = [str(head) for head, _ in prediction]
@@ -235,7 +234,7 @@ class TreeParser(Estimator):
     @property
     def labelled_(self) -> bool:
         """Whether relations are learned."""
-        return self.roles_.relation is not None
+        return len(self.roles_.outputs) > 1
 
     @property
     def metric(self) -> str:  # type: ignore[override]
@@ -252,8 +251,9 @@ class TreeParser(Estimator):
 def _trees_by(parse: Parse, model: Any, ready: Any, jobs: int) -> list[list[Arc]]:
     """The tree of each sentence; an empty one for those without words."""
     lengths, x, starts = ready
-    trees = iter(parse(model, x, starts, jobs) if len(x) else [])
-    return [next(trees) if length else [] for length in lengths]
+    with uncollected():
+        trees = iter(parse(model, x, starts, jobs) if len(x) else [])
+        return [next(trees) if length else [] for length in lengths]
 
 
 def _pairs(sentence: Any) -> bool:

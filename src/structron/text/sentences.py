@@ -6,13 +6,15 @@ A sentence is a list of tokens; a token is a word or a row of columns. Sentences
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
 
 from structron.errors import StructronError, quoted
 
+WORDS, ROWS = "words", "rows"
+"""What tokens can be."""
 OTHER = -1
 """The length of what is no list."""
 
@@ -49,6 +51,19 @@ def check_sentences(sentences: Sequence[Sequence], what: str, before: int = 0) -
     for number, sentence in enumerate(sentences, before + 1):
         if isinstance(sentence, str) or not hasattr(sentence, "__len__"):
             raise StructronError(f"{what}: sentence {number} is {quoted(sentence)}; expected a list of tokens")
+
+
+def tokens_of(items: Sequence[Any], what: str, before: int) -> tuple[list[Sequence], list[int], list[Any], str]:
+    """The sentences of items, checked as by `check_sentences`; how many each item has; all of their tokens, and what
+    these are: WORDS, ROWS, or something else ("").
+    """
+    sizes = [len(item) if isinstance(item, Document) else 1 for item in items]
+    sentences = sentences_of(items)
+    check_sentences(sentences, what, before)
+    tokens = list(chain.from_iterable(sentences))
+    kinds = set(map(type, tokens))
+    rows = ROWS if all(map(is_row, kinds)) else ""
+    return sentences, sizes, tokens, WORDS if all(issubclass(kind, str) for kind in kinds) else rows
 
 
 def sharing_texts(sentences: Iterable[Sequence]) -> Sequence[Sequence]:

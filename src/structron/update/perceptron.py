@@ -14,7 +14,7 @@ from numba import types
 from structron.kernels.jit import WithFunctionPointers, helper, ir_inline, kernel
 from structron.kernels.reference import reference
 from structron.search.chain.scores import EncodedChains, Weights, Work, load_reach, load_transitions, row_bounds
-from structron.search.chain.viterbi import SEARCH
+from structron.search.chain.viterbi import SEARCH, SEARCHES
 
 TIME, UPDATES, WRONG_TOKENS, TOKENS, NEAR, INVALID, STATS = range(7)
 """Places in the `stats` array: examples so far (over all passes), and this pass's counts. NEAR: updates for examples
@@ -177,3 +177,5 @@ def learn(search, correct, chains, units, gold, weights, order, sequence, lo, hi
 
 
 LEARN = WithFunctionPointers(learn, SEARCH, CORRECT)
+LEARNERS = {search: LEARN.of(search, correct) for search in SEARCHES}
+"""`learn` with each search."""

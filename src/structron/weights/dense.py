@@ -6,8 +6,9 @@ each previous label, filled one by one. Stores of the same data number their fea
 row: that is how the mean of several runs and the start from one-pass runs are made.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -203,6 +204,9 @@ def pack_mean(
     features = np.zeros(len(first.row_of), bool)
     blocks = np.zeros((len(first.block_of), first.labels + 1), bool)
 
+    def over(run: Callable[[Any], Any], work: Sequence[Any]) -> list[Any]:
+        return list(map(run, work)) if jobs == 1 else for_each(run, work, jobs)
+
     def used_by(k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The features of a store that have a weight, and those that are paired, by their blocks."""
         store, w = stores[k], weights[k]
@@ -212,7 +216,7 @@ def pack_mean(
         rows = store.block_rows[store.block_of[paired]]
         return touched[counts[store.row_of[touched]]], paired, (rows >= 0) & counts[rows]
 
-    for touched, paired, block in for_each(used_by, range(len(stores)), jobs):
+    for touched, paired, block in over(used_by, range(len(stores))):
         features[touched] = True
         blocks[paired] |= block
     numbers, pair_numbers = np.flatnonzero(features), np.flatnonzero(blocks.any(axis=1))
@@ -221,7 +225,7 @@ def pack_mean(
     block_rows = np.full(used.shape, -1, np.int32)
     block_rows[used] = np.arange(first.fixed + len(numbers), total)
     packed = MeanRows(aligned_zeros((total, first.stride), np.float32), numbers, pair_numbers, block_rows)
-    rows = for_each(lambda store: store.rows_of(packed), stores, jobs)
+    rows = over(lambda store: store.rows_of(packed), stores)
 
     def add_up(lo: int) -> None:
         """Rows lo and following, of one store after the other: however many threads there are, sums are the same."""
@@ -233,7 +237,7 @@ def pack_mean(
                 has = np.flatnonzero(part >= 0)
                 packed.w[lo + has] += w[part[has]] / np.float32(len(stores))
 
-    for_each(add_up, range(0, total, STEP), jobs)
+    over(add_up, range(0, total, STEP))
     return packed
 
 

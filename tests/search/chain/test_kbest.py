@@ -65,7 +65,7 @@ def test_ties_give_every_labelling_once(order):
 @given(problems, st.booleans())
 @settings(max_examples=300)
 def test_second_best_agrees_with_enumeration(problem, wide):
-    """Within the slack of a search that skips; a search without slack may only find one that is further away."""
+    """Within the window of a search that skips; a search without one may only find one that is further away."""
     chains, weights = build_chain(problem)
     order, labels = problem["order"], problem["labels"]
     work = loaded_work(weights, labels, order, max(problem["lengths"]))
@@ -74,18 +74,18 @@ def test_second_best_agrees_with_enumeration(problem, wide):
         top = max(every.values())
         if n == 0 or top[:2] != (0, 0):
             continue
-        slack = np.inf if wide else 2.0
-        search_for(chains, order, work, slack)(chains, weights, s, labels, work, slack)
+        window = np.inf if wide else 2.0
+        search_for(chains, order, work, window)(chains, weights, s, labels, work, window)
         best = tuple(work.z[:n].tolist())
         loss = second_best(chains, weights, chains.starts[s], n, make_near(work, labels, order), work.z)
         second = max((value for y, value in every.items() if y != best), default=(9, 9, 0.0))
         if second[:2] != (0, 0):
             assert loss == np.inf
-        elif top[2] - second[2] <= slack:
+        elif top[2] - second[2] <= window:
             assert loss == pytest.approx(top[2] - second[2], abs=1e-4)
             assert every[tuple(work.z[:n].tolist())][2] == pytest.approx(second[2], abs=1e-4)
         else:
-            assert loss > slack
+            assert loss > window
 
 
 def test_sentences_of_a_document_are_chosen_by_lo_and_hi():

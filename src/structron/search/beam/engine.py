@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structron.errors import StructronError
-from structron.kernels.jit import WithFunctionPointers
+from structron.kernels.jit import Bound, WithFunctionPointers
 from structron.search.beam.autopsy import Remains, fault_in
 from structron.search.beam.compiling import interruptible
 from structron.search.beam.decode import decode
@@ -47,6 +47,8 @@ from structron.search.beam.signatures import POINTERS, SCORE, SEARCH
 from structron.weights.sparse import Sparse, stride_of
 
 DECODE, NBEST = (WithFunctionPointers(function, SEARCH, SCORE, *POINTERS.values()) for function in (decode, nbest))
+FUNCTIONS = 2 + len(POINTERS)
+"""Of a search, its scores and its problem: the first arguments of every kernel that an engine calls."""
 NO_ANCHORS = Anchored(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros((0, 2), np.uint64))
 MANY_COLUMNS = 256
 """Problems of at most so many columns always look at all of them: of a parser's 141, most are wanted in every step."""
@@ -63,7 +65,8 @@ def make_inputs(
 ) -> Inputs:
     """Examples as arrays: inputs one after the other (or already so), and their correct actions."""
     lengths = np.diff(starts)
-    limit = np.array([steps_of(problem, n) for n in lengths.tolist()], np.int64)
+    known = problem.known_steps
+    limit = np.array([known[n] if n in known else steps_of(problem, n) for n in lengths.tolist()], np.int64)
     x = xs if isinstance(xs, np.ndarray) else np.concatenate(xs)
     flat, ptr = NO_GOLD, NO_GOLD
     if gold is not None:
@@ -157,14 +160,16 @@ class Engine:
             self.memory_slots //= 2
         self.beam = INFINITE if beam is None else beam
         self._own = threading.local()
+        self._bound: dict[tuple[Any, ...], Bound] = {}
+        self._setting: tuple[np.ndarray | None, BeamSettings] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Arrays of threads are not copied or pickled."""
-        return {name: value for name, value in vars(self).items() if name != "_own"}
+        """Arrays of threads and compiled functions are not copied or pickled."""
+        return {name: value for name, value in vars(self).items() if name not in ("_own", "_bound")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._own = threading.local()
+        self._own, self._bound = threading.local(), {}
 
     @property
     def is_lattice(self) -> bool:
@@ -172,7 +177,12 @@ class Engine:
         return self.problem.lattice >= 0 and self.beam == INFINITE
 
     def setting(self, order: np.ndarray | None = None) -> BeamSettings:
-        """order: where each column of weights stands in a row; None: in its place."""
+        """order: where each column of weights stands in a row; None: in its place. Those of the last order are kept."""
+        if self._setting is None or self._setting[0] is not order:
+            self._setting = order, self._make_setting(order)
+        return self._setting[1]
+
+    def _make_setting(self, order: np.ndarray | None) -> BeamSettings:
         problem = self.problem
         order = np.arange(problem.columns) if order is None else order
         return BeamSettings(
@@ -273,15 +283,22 @@ class Engine:
 
     def call(self, kernel: WithFunctionPointers, *arguments: Any) -> Any:
         """Call a kernel with the search and the problem's functions; what they raise is said to be theirs."""
-        one_by_one = self.is_lattice or self.problem.view >= 0
-        searching = (search_lattice if self.is_lattice else search, score_state if one_by_one else score_nothing)
-        functions = [*searching, *self.problem.pointers]
-        if isinstance(kernel, WithFunctionPointers):
-            kernel.ready(*functions, *arguments)
+        further = len(kernel.pointers) - FUNCTIONS
+        bound, arguments = self._with_functions(kernel, *arguments[:further]), arguments[further:]
+        if not bound.is_ready:
+            bound.ready(*arguments)
         given = next((own for own in arguments if isinstance(own, Given)), None)
         if given is None:
-            return self.watched(lambda: kernel(*functions, *arguments))
-        return self.watched(lambda: kernel(*functions, *arguments), given.inputs, lambda: self._remains(given))
+            return self.watched(lambda: bound.call(*arguments))
+        return self.watched(lambda: bound.call(*arguments), given.inputs, lambda: self._remains(given))
+
+    def _with_functions(self, kernel: WithFunctionPointers, *further: Any) -> Bound:
+        """A kernel with the search, the problem's functions and others."""
+        if (kernel, *further) not in self._bound:
+            one_by_one = self.is_lattice or self.problem.view >= 0
+            searching = (search_lattice if self.is_lattice else search, score_state if one_by_one else score_nothing)
+            self._bound[kernel, *further] = kernel.of(*searching, *self.problem.pointers, *further)
+        return self._bound[kernel, *further]
 
     @staticmethod
     def _remains(given: Given) -> Remains:

@@ -27,6 +27,7 @@ from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 
 from structron.errors import StructronError, quoted
 from structron.features.places import AT
+from structron.kernels.jit import Pointer
 from structron.search.beam.checked import GUARD, Around, Fault
 from structron.search.beam.compiling import changed, constants, is_own, pointer, uncompiled
 from structron.search.beam.examples import as_input, is_pairs, number_of, pairs_in
@@ -68,7 +69,10 @@ def many_steps(tokens: int) -> int:
 
 
 def steps_of(problem: "SearchProblem", tokens: int) -> int:
-    """The steps that derivations of so many tokens may have; a function that says something else is named."""
+    """The steps that derivations of so many tokens may have; a function that says something else is named. That of a
+    problem of ours is called once for each number."""
+    if tokens in problem.known_steps:
+        return problem.known_steps[tokens]
     try:
         found: Any = problem.max_steps(tokens)
     except Exception as error:
@@ -77,6 +81,8 @@ def steps_of(problem: "SearchProblem", tokens: int) -> int:
         missing = " (is a return missing?)" if found is None else ""
         expected = f"expected an integer of at most {MAX_STEPS}, the largest number of actions of a derivation"
         raise StructronError(f"{problem.name}: max_steps({tokens}) is {quoted(found)}{missing}; {expected}")
+    if not problem.is_own:
+        problem.known_steps[tokens] = int(found)
     return int(found)
 
 
@@ -202,6 +208,7 @@ class SearchProblem:
         )
         self.views = np.zeros(len(self.actions), np.int64) if views is None else self._array("views", views)
         self._check_columns()
+        self.known_steps: dict[int, int] = {}
         self._pointers: list[Any] | None = None
         self._constants: dict[str, dict[str, Any]] = {}
         self.is_own = any(is_own(function) for function in self.functions.values())
@@ -292,6 +299,9 @@ class SearchProblem:
                 self._pointers = [guard_for(what, POINTERS[what]) for what in self.functions]
             elif self.guard is not None:
                 self._pointers = list(FUNCTIONS.values())
+            if not DISABLE_JIT:
+                kinds = [POINTERS[what] for what in self.functions]
+                self._pointers = list(map(Pointer, self._pointers, kinds))
         return self._pointers
 
     def _around(self, what: str) -> Around | None:

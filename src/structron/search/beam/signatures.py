@@ -2,7 +2,7 @@
 
 from numba import types
 
-from structron.kernels.reference import reference
+from structron.kernels.reference import FunctionPointer, reference
 from structron.search.beam.frontier import Anchored, Given, Guide, Memory
 from structron.search.beam.states import Features
 from structron.weights.sparse import Sparse
@@ -15,7 +15,7 @@ POINTERS = {
     "atoms": types.void(_X, _TABLE, _X, _INT, _TABLE),
 }
 """The functions of a problem; see problem.py."""
-FUNCTIONS = {name: types.FunctionType(signature) for name, signature in POINTERS.items()}
+FUNCTIONS = {name: FunctionPointer(signature) for name, signature in POINTERS.items()}
 """The same as types of arguments."""
 GUIDE = types.NamedTuple((types.int64, types.int64, types.int64, types.float64), Guide)
 SCORE = types.void(
@@ -24,7 +24,7 @@ SCORE = types.void(
 )
 """score(features, anchored, sparse, values, row, token, length, memory): see scores.py."""
 SEARCH = types.UniTuple(types.int64, 2)(
-    types.FunctionType(SCORE),
+    FunctionPointer(SCORE),
     *FUNCTIONS.values(),
     reference(Given),
     types.int64,

@@ -20,8 +20,8 @@ from structron.search.chain.kbest import (
     n_best,
     n_best_of,
 )
-from structron.search.chain.scores import EncodedChains, Weights, Work, load_all, make_work
-from structron.search.chain.viterbi import SEARCH, search_for
+from structron.search.chain.scores import EncodedChains, Weights, Work, make_work
+from structron.search.chain.viterbi import SEARCH, SEARCHES, search_for
 
 MOST_LABELS = 1 << 15
 """Their numbers have 16 bits in labellings."""
@@ -80,16 +80,15 @@ class Candidates:
 
     def choose(self, weights: Weights, n: int, features: tuple[Any, ...], out: np.ndarray, scores: np.ndarray) -> None:
         """out, scores: of each document the labelling that is best under all features, of the n best under the local
-        ones. features: scheme, phrases, first, g and kinds of `Reranking`."""
+        ones; the transitions have been loaded. features: scheme, phrases, first, g and kinds of `Reranking`."""
         chains, order, labels, work, growing = self.chains, self.order, self.labels, self.work, self.growing
-        load_all(weights, order, labels, work)
-        pointers = (search_for(chains, order, work), n_best, non_local_features)
+        call = CHOOSERS[search_for(chains, order, work)].call
         scheme, phrases, first, g, kinds = features
         scratch = make_counts(phrases, kinds), np.empty((n, len(g)))
         reranking = Reranking(scheme, phrases, first, g, kinds, *scratch)
         given, done = (chains, weights, order, self.units, labels, n, work, growing.trellis), 0
         while True:
-            done = CHOOSE(*pointers, *given, growing.of(n), reranking, done, out, scores)
+            done = call(*given, growing.of(n), reranking, done, out, scores)
             if done == len(self.units) - 1:
                 return
             growing.grow()
@@ -131,6 +130,8 @@ def choose_labels(
 
 
 CHOOSE = WithFunctionPointers(choose_labels, SEARCH, N_BEST, FEATURES)
+CHOOSERS = {search: CHOOSE.of(search, n_best, non_local_features) for search in SEARCHES}
+"""`choose_labels` with each search."""
 
 
 def for_each_document(

@@ -140,19 +140,37 @@ class DoubleWork(NamedTuple):
     column: Doubles
 
 
-def make_work(longest: int, labels: int, stride: int, order: int, kind: type = np.float32) -> Any:
-    """Scratch memory for sentences of up to `longest` tokens: `Work`, or `DoubleWork` where the kind is double."""
+TRANSITIONS = ("t1", "hi", "lo", "limited", "first", "before", "cost", "limit", "up", "down")
+"""What `load_all` fills in `Work`; a search only reads it."""
+
+
+def make_work(
+    longest: int, labels: int, stride: int, order: int, kind: type = np.float32, loaded: Work | None = None
+) -> Any:
+    """Scratch memory for sentences of up to `longest` tokens: `Work`, or `DoubleWork` where the kind is double.
+
+    loaded: has transitions that are to be shared.
+    """
     n, p = max(longest, 1), labels + 1
+    own = {
+        "node": np.zeros((n, stride), kind),
+        "alpha": np.zeros((n * labels if order == 2 else n, stride), kind),
+        "edge": np.zeros((p, stride), kind),
+        "keep": np.zeros((n, p), np.int64),
+        "kept": np.zeros(n, np.int64),
+        "top": np.zeros(stride, kind),
+        "z": np.zeros(n, np.int64),
+        "rows": np.zeros(2 * TOGETHER, np.int64),
+        "column": np.zeros(p, kind),
+    }
+    if loaded is not None:
+        return Work(**own, **{name: getattr(loaded, name) for name in TRANSITIONS})
     bounds = p + p * p if order == 2 else p
     return (Work if kind is np.float32 else DoubleWork)(
-        node=np.zeros((n, stride), kind),
-        alpha=np.zeros((n * labels if order == 2 else n, stride), kind),
+        **own,
         t1=np.zeros((p, stride), kind),
-        edge=np.zeros((p, stride), kind),
         hi=np.zeros(bounds, kind),
         lo=np.zeros(bounds, kind),
-        keep=np.zeros((n, p), np.int64),
-        kept=np.zeros(n, np.int64),
         limited=np.zeros(labels + 1, np.int64),
         first=np.zeros(labels + 1, np.int64),
         before=np.zeros(labels * labels, np.int64),
@@ -160,10 +178,6 @@ def make_work(longest: int, labels: int, stride: int, order: int, kind: type = n
         limit=np.full(labels, -1, np.int64),
         up=np.zeros(stride, kind),
         down=np.zeros(stride, kind),
-        top=np.zeros(stride, kind),
-        z=np.zeros(n, np.int64),
-        rows=np.zeros(2 * TOGETHER, np.int64),
-        column=np.zeros(p, kind),
     )
 
 

@@ -30,7 +30,7 @@ from structron.search.chain.scores import (
 )
 
 LOWEST = np.float32(-3e38)
-SLACK = np.float32(1e-3)
+ROUNDING = np.float32(1e-3)
 """What rounding errors may add up to over a sentence, as a share of the scores."""
 SET_BACK = 32
 """Every so many tokens the best prefix is set back to 0."""
@@ -197,8 +197,8 @@ def keep_all(i, labels, keep, kept):
 
 
 @helper
-def keep_live(alpha, rows, i, labels, up, down, top, keep, kept, slack):
-    """keep[i, :kept[i]] = the labels of token i that can still be on the best path, or on one worse by up to slack.
+def keep_live(alpha, rows, i, labels, up, down, top, keep, kept, window):
+    """keep[i, :kept[i]] = the labels of token i that can still be on the best path, or on one worse by up to window.
 
     up and down bound what a label adds to the rest of the sentence through transitions. A label goes when its best
     prefix plus the most it can add stays below another's plus the least, with room for rounding: the same
@@ -217,7 +217,7 @@ def keep_live(alpha, rows, i, labels, up, down, top, keep, kept, slack):
     count = 0
     for y in range(labels):
         keep[i, count] = y
-        count += top[y] + up[y] >= sure - slack - SLACK * (abs(sure) + abs(top[y]) + 1)
+        count += top[y] + up[y] >= sure - window - ROUNDING * (abs(sure) + abs(top[y]) + 1)
     kept[i] = count
 
 
@@ -334,14 +334,14 @@ def way_back2(w, n, labels, work):
 
 
 @ir_inline
-def viterbi2(chains, weights, start, n, labels, work, slack):
+def viterbi2(chains, weights, start, n, labels, work, window):
     """The same at order 2. alpha[i * L + p, y]: best prefix that ends in p, y (token 0: row 0, no p).
 
-    alpha is filled for the pairs of labels that can be on a path within `slack` of the best (inf: for every pair).
+    alpha is filled for the pairs of labels that can be on a path within `window` of the best (inf: for every pair).
     """
     node, alpha, edge, keep, kept, w = work.node, work.alpha, work.edge, work.keep, work.kept, weights.w
     contexts = labels + 1
-    whole = slack == np.inf or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0 or work.limited[0] > 0
+    whole = window == np.inf or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0 or work.limited[0] > 0
     total = 0.0
     for i in range(n):
         edges_at(chains, weights, start + i, work)
@@ -365,7 +365,7 @@ def viterbi2(chains, weights, start, n, labels, work, slack):
         if whole:
             keep_all(i, labels, keep, kept)
         else:
-            keep_live(alpha, kept[i - 1] if i > 0 else 1, i, labels, work.up, work.down, work.top, keep, kept, slack)
+            keep_live(alpha, kept[i - 1] if i > 0 else 1, i, labels, work.up, work.down, work.top, keep, kept, window)
     return total + way_back2(w, n, labels, work)
 
 
@@ -384,13 +384,13 @@ def _signature(weights: Any, work: Any) -> Any:
 
 
 SEARCH, DOUBLE_SEARCH = _signature(Weights, Work), _signature(DoubleWeights, DoubleWork)
-"""search(chains, weights, s, labels, work, slack): score and decode sentence s; the caller has loaded the transitions.
+"""search(chains, weights, s, labels, work, window): score and decode sentence s; the caller has loaded the transitions.
 
-alpha is then right for whatever lies on a labelling whose score is within `slack` of the best."""
+alpha is then right for whatever lies on a labelling whose score is within `window` of the best."""
 
 
 @kernel(signature=SEARCH)
-def search1(chains, weights, s, labels, work, slack):
+def search1(chains, weights, s, labels, work, window):
     """Order 1, where neither pairs nor masks tell tokens apart."""
     start = chains.starts[s]
     n = chains.starts[s + 1] - start
@@ -401,7 +401,7 @@ def search1(chains, weights, s, labels, work, slack):
 
 
 @kernel(signature=SEARCH)
-def search1_whole(chains, weights, s, labels, work, slack):
+def search1_whole(chains, weights, s, labels, work, window):
     """Order 1, whatever there is."""
     start = chains.starts[s]
     n = chains.starts[s + 1] - start
@@ -412,22 +412,23 @@ def search1_whole(chains, weights, s, labels, work, slack):
 
 
 @kernel(signature=SEARCH)
-def search2(chains, weights, s, labels, work, slack):
+def search2(chains, weights, s, labels, work, window):
     """Order 2."""
     start = chains.starts[s]
     n = chains.starts[s + 1] - start
     if n == 0:
         return 0.0
     score_nodes(chains, weights, start, n, work)
-    return viterbi2(chains, weights, start, n, labels, work, slack)
+    return viterbi2(chains, weights, start, n, labels, work, window)
 
 
-IN_DOUBLE = {search: kernel(plain(search), signature=DOUBLE_SEARCH) for search in (search1, search1_whole, search2)}
+SEARCHES = (search1, search1_whole, search2)
+IN_DOUBLE = {search: kernel(plain(search), signature=DOUBLE_SEARCH) for search in SEARCHES}
 
 
-def search_for(chains: EncodedChains, order: int, work: Any, slack: float = 0.0) -> Any:
+def search_for(chains: EncodedChains, order: int, work: Any, window: float = 0.0) -> Any:
     """The search for such sentences, as a pointer that kernels take."""
-    whole = slack == np.inf or len(chains.pair_ptr) > 0 or len(chains.mask_of) > 0
+    whole = window == np.inf or len(chains.pair_ptr) > 0 or len(chains.mask_of) > 0
     found = search2 if order == 2 else search1_whole if whole else search1
     return IN_DOUBLE[found] if isinstance(work, DoubleWork) else found
 
@@ -443,6 +444,9 @@ def decode_sentences(search, chains, weights, lo, hi, labels, work, out, scores)
 
 DECODE = WithFunctionPointers(decode_sentences, SEARCH)
 DECODE_IN_DOUBLE = WithFunctionPointers(decode_sentences, DOUBLE_SEARCH)
+DECODERS = {search: DECODE.of(search) for search in SEARCHES}
+DECODERS |= {search: DECODE_IN_DOUBLE.of(search) for search in IN_DOUBLE.values()}
+"""`decode_sentences` with each search."""
 
 
 def decode(
@@ -458,5 +462,19 @@ def decode(
 ) -> None:
     """The best labels of sentences lo … hi-1, into out[token] and scores[sentence]."""
     load_all(weights, order, labels, work)
-    kernel = DECODE_IN_DOUBLE if isinstance(work, DoubleWork) else DECODE
-    kernel(search_for(chains, order, work), chains, weights, lo, hi, labels, work, out, scores)
+    decode_loaded(chains, weights, order, lo, hi, labels, work, out, scores)
+
+
+def decode_loaded(
+    chains: EncodedChains,
+    weights: Any,
+    order: int,
+    lo: int,
+    hi: int,
+    labels: int,
+    work: Any,
+    out: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    """The same where the transitions have been loaded."""
+    DECODERS[search_for(chains, order, work)].call(chains, weights, lo, hi, labels, work, out, scores)

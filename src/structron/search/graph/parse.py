@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 
 from structron.kernels.jit import WithFunctionPointers, helper, ir_inline, kernel
-from structron.kernels.reference import reference
+from structron.kernels.reference import FunctionPointer, reference
 from structron.search.graph.features import encode
 from structron.search.graph.relations import choose_relations, score_relations
 from structron.search.graph.scores import rank_arcs, score_arcs, score_grand, score_siblings, score_triples
@@ -23,7 +23,7 @@ from structron.search.trees.search import SIGNATURE, compiled_search
 
 _SCRATCH, _LIST = reference(ParseScratch), types.int64[::1]
 _COUNT, _FLAG, _COST = types.int64, types.int64, types.float64
-PREPARE = types.int64(types.FunctionType(SIGNATURE), _SCRATCH, types.int64[:, ::1], _COUNT, _COUNT, _FLAG, _COST)
+PREPARE = types.int64(FunctionPointer(SIGNATURE), _SCRATCH, types.int64[:, ::1], _COUNT, _COUNT, _FLAG, _COST)
 SCORE = types.void(_SCRATCH, _COUNT, _FLAG, _COST)
 CHOOSE = types.void(_SCRATCH, _COUNT, _FLAG, _COST, _LIST, _LIST)
 STEPS = (PREPARE, SCORE, SIGNATURE, CHOOSE)

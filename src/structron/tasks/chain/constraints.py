@@ -49,14 +49,12 @@ class Neighbours:
 
     def scheme(self, known: str | None) -> str | None:
         """The chunk scheme; a model to go on from keeps its own while all labels, old and new, are chunk labels."""
-        if not schemes.detect([self.labels]):
-            return None
         seen = np.zeros((len(self.labels) + 1, len(self.labels)), np.int64)
         np.add.at(seen, (self.previous, self.current), 1)
         names = [None, *self.labels]
         pairs = {(names[p], self.labels[y]): int(seen[p, y]) for p, y in np.argwhere(seen)}
         pairs |= {(self.labels[y], self.labels[y]): 1 for y in self.alone.tolist()}
-        return known or schemes.detect_pairs(pairs)
+        return (known or schemes.detect_pairs(pairs)) if schemes.detect([self.labels]) else None
 
     def illegal(self, allowed: np.ndarray) -> int:
         """How often the training data do what is not allowed."""

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from structron.features.extract import Hashes, PreparedTemplates
+from structron.features.encode import Hashes
+from structron.features.extract import PreparedTemplates
 from structron.features.index import Numbered, look_up, number_features
 from structron.features.names import Names
 from structron.io.tensors import Tensor, Tensors, texts, under

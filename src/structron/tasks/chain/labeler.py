@@ -20,7 +20,7 @@ from structron.io.tensors import Tensors
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
 from structron.learn.partial import Knowledge
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary, number_labels
-from structron.tasks.chain.models import Settled, read_model, searching
+from structron.tasks.chain.models import Settled, read_model
 from structron.tasks.chain.predictor import LabelPredictor
 from structron.tasks.chain.templates import label_templates, looks_further
 from structron.tasks.options import ChunkerOptions, TaggerOptions
@@ -49,7 +49,7 @@ class ChainLabeler(LabelPredictor):
 
     def _check(self) -> None:
         super()._check()
-        search, sources = self.options.search(), self._sources()
+        search, sources = self.options.resolved, self._sources()
         if search.swvp is not None and sources:
             from structron.features.documents import name_of
 
@@ -62,14 +62,14 @@ class ChainLabeler(LabelPredictor):
 
     def check_options(self) -> None:
         """Of the features of documents, a task may lack those that are built in; functions of the user's own work."""
-        super().check_options()
+        self.options.check_options()
         if "non_local" in self.lacks and any(isinstance(source, str) for source in self._sources()):
             raise StructronError(f"non_local: not available for the {self.task} ({self.lacks['non_local']})")
 
     def _sources(self) -> list[Any]:
         """The features of documents asked for; by default those of the task, where the search can serve them."""
         if isinstance(self.options.non_local, str) and self.options.non_local == DEFAULT:
-            search = self.options.search()
+            search = self.options.resolved
             able = search.exact and search.swvp is None and self.options.average != "voted"
             return list(self.task_defaults.get("non_local", ())) if able else []
         if not self.options.non_local:
@@ -79,7 +79,7 @@ class ChainLabeler(LabelPredictor):
         return check_sources(self.options.non_local)
 
     def _start(self) -> Any:
-        found = searching(self.model_, self.options)
+        found = self.search_with(self.model_, self.options)
         start, order = found.start(getattr(self, "learner_", None)), found.known.order
         if self.options.order != order:
             raise StructronError(f"order: {self.options.order}; expected {order}, that of the model to continue from")
@@ -98,24 +98,25 @@ class ChainLabeler(LabelPredictor):
         return self.metric == "f1"
 
     def _make_learner(self, prepared: PreparedTemplates, start: Any) -> Any:
+        sets, chunks = self._label_sets(prepared), self._chunks()
         labels, gold = number_labels(prepared, start.labels if start else [])
-        sets = self._label_sets(prepared)
         neighbours = Neighbours(labels, gold, prepared.starts)
-        self.scheme_ = neighbours.scheme(self.scheme_ if start else None) if self._chunks() else None
+        self.scheme_ = neighbours.scheme(self.scheme_ if start else None) if chunks else None
         if self.scheme_ and ((gold < 0).any() or sets):
             labels += schemes.completed(labels, self.scheme_)
         allowed = legal_transitions(labels, self.scheme_ if self.options.constrain else None, self.options.forbid)
         if illegal := neighbours.illegal(allowed):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
+        learning = neighbours.seen(allowed)
         words = (self.options.tag_dictionary, self.options.closed_classes)
         dictionary = make_dictionary(prepared, gold, len(labels), *words)
         if start is not None:
-            dictionary = searching(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
-        learning, knowledge = neighbours.seen(allowed), self._knowledge(prepared, labels, gold, sets, allowed)
+            dictionary = self.search_with(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
+        knowledge = self._knowledge(prepared, labels, gold, sets, allowed)
         chain = Chain(
             labels, self.options.order, allowed, learning, dictionary, self.options.cutoff, self.options.average
         )
-        search, templates = self.options.search(), getattr(self.extractor_, "templates", [])
+        search, templates = self.options.resolved, getattr(self.extractor_, "templates", [])
         exact = search.exact and not looks_further(templates, self.options.order)
         if start is not None and exact != isinstance(start, Start):
             has = "a beam" if exact else "no beam"
@@ -165,7 +166,7 @@ class ChainLabeler(LabelPredictor):
 
     def _against(self) -> str:
         """What does not go with a choice among labels seen with a word, if anything."""
-        steps, paired = self.options.search(), getattr(self.extractor_, "paired", None)
+        steps, paired = self.options.resolved, getattr(self.extractor_, "paired", None)
         given: dict[str, Any] = {
             "beam": steps.beam,
             "update": steps.update != "standard",
@@ -198,7 +199,7 @@ class ChainLabeler(LabelPredictor):
         self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None, knowledge: Knowledge | None
     ) -> ChainLearner:
         """Viterbi's learner: Collins' perceptron, with a margin or weighted violations, or with document features."""
-        search = self.options.search()
+        search = self.options.resolved
         if self._sources():
             return self._document_learner(prepared, gold, chain, start, knowledge)
         if search.swvp is None:
@@ -222,7 +223,7 @@ class ChainLabeler(LabelPredictor):
             )
         numbers = (self.options.candidates, self.options.test_candidates)
         nbest = NBest(tuple(sources), *numbers, self.options.local_update, self.options.local_margin)
-        return DocumentLearner(prepared, gold, chain, self.options.search().margin, nbest, start, knowledge)
+        return DocumentLearner(prepared, gold, chain, self.options.resolved.margin, nbest, start, knowledge)
 
     def _beam_learner(
         self,
@@ -240,7 +241,7 @@ class ChainLabeler(LabelPredictor):
             raise StructronError("non_local: needs exact search; expected neither a beam, nor an update, nor alma")
         if self.options.average == "voted":
             raise StructronError("average: voted needs exact search; expected mean or none with a beam or an update")
-        search = self.options.search()
+        search = self.options.resolved
         if search.beam is None and search.update == "standard":
             self.notes_.append(FURTHER)
         data = encode_labels(prepared, gold, chain, label_templates(templates, self.options.order), start, knowledge)
@@ -294,7 +295,7 @@ class ChainLabeler(LabelPredictor):
     def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
         functions = [function for function in code.get("non_local", ()) if callable(function)]
         model = read_model(header, tensors, Settled(self.extractor_, self._given(), functions=functions))
-        sources = searching(model, self.options).sources
+        sources = self.search_with(model, self.options).sources
         if sources is not None:
             self.options.non_local = sources
         return model

@@ -55,7 +55,7 @@ class ExactSearch:
 
     def decode(self, prepared: Any, jobs: int, forced: Any, margins: bool, **how: Any) -> tuple[Any, Any]:
         """The number of a label for each token, and the margins if they are asked for."""
-        beam = self.options.search().beam
+        beam = self.options.resolved.beam
         if beam is not None:
             raise StructronError(f"beam: {beam}; expected none: the model was trained with exact search")
         out, _, sure = self.model.decode(prepared, jobs, forced, margins, **how)
@@ -176,19 +176,19 @@ class BeamSearch:
         return self.model.encoder
 
     def decode(self, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
-        search = self.options.search()
+        search = self.options.resolved
         out, scores = self.model.decode(prepared, search.beam, search.merge, jobs, forced)
         given = (prepared, out, scores, search.beam, search.merge, jobs, forced)
         return out, self.model.margins(*given) if margins else np.empty(0, np.float32)
 
     def nbest(self, prepared: Any, n: int, jobs: int, spell: Spell) -> list[list[tuple[Any, float]]]:
-        return nbest_under_beam(self.model, self.options.search(), prepared, n, jobs, spell)
+        return nbest_under_beam(self.model, self.options.resolved, prepared, n, jobs, spell)
 
     def inspect(self, label: str | None, top: int) -> Heaviest:
         return heaviest_under_beam(self.model, label, top)
 
     def explain(self, prepared: Any, top: int) -> list[Any]:
-        search = self.options.search()
+        search = self.options.resolved
         return self.model.explain(prepared, search.beam, search.merge, top)
 
     def start(self, learner: Any) -> Any:
@@ -199,7 +199,7 @@ class BeamSearch:
         return None
 
     def __str__(self) -> str:
-        return str(self.options.search())
+        return str(self.options.resolved)
 
     @staticmethod
     def read(header: dict[str, Any], tensors: Tensors, settled: Settled) -> Any:

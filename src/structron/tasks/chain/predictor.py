@@ -16,21 +16,17 @@ class LabelPredictor(TokenLabeler):
     """Gives every token one label."""
 
     metric: ClassVar[str] = "accuracy"
+    search_with = staticmethod(searching)
 
     def _given(self) -> list[str]:
         """Columns that are looked up with the word."""
         return list(self.options.given)
 
     def _looked_up(self) -> set[str]:
-        if missing := set(self._given()) - set(self.roles_.inputs):
+        given = set(self._given())
+        if given and (missing := given - set(self.roles_.inputs)):
             raise unknown("column to look up", min(missing), self.roles_.inputs)
-        return set(self._given())
-
-    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
-        return searching(model, self.options).decode(prepared, jobs, forced, margins)
-
-    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        return searching(model, self.options).nbest(ready, n, jobs, self._spell(model, ready))
+        return given
 
     def _scores(self, gold: list, guess: list, sentences: Any = None) -> Any:
         """`ChunkScores` or `AccuracyScores`; with the sentences also for words that training has shown or not."""
@@ -39,7 +35,7 @@ class LabelPredictor(TokenLabeler):
         if sentences is None:
             return accuracy_scores(gold, gold, guess, lambda word: True)
         prepared = self._prepare(sentences)
-        found = searching(self.model_, self.options).known.dictionary.find(prepared.word_types) >= 0
+        found = self.search_with(self.model_, self.options).known.dictionary.find(prepared.word_types) >= 0
         known = dict(zip(prepared.word_types, found.tolist(), strict=True))
         words = decode_labels(prepared.word_ids, prepared.word_types, prepared.starts)
         return accuracy_scores(words, gold, guess, known.__getitem__)
@@ -51,7 +47,7 @@ class LabelPredictor(TokenLabeler):
             label: Only those of this label; by default of every label.
             top: How many of each.
         """
-        return searching(self._check_fitted(), self.options).inspect(label, top)
+        return self.search_with(self._check_fitted(), self.options).inspect(label, top)
 
     def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
         """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
@@ -64,19 +60,19 @@ class LabelPredictor(TokenLabeler):
         """
         model = self._check_fitted()
         self._check_has("explain")
-        return searching(model, self.options).explain(self._prepare([sentence]), top)
+        return self.search_with(model, self.options).explain(self._prepare([sentence]), top)
 
     def has_beam(self) -> bool:
-        return super().has_beam() and searching(self._check_fitted(), self.options).has_beam
+        return super().has_beam() and self.search_with(self._check_fitted(), self.options).has_beam
 
     def _scene(self, sentence: Any, gold: Any) -> Any:
-        if not searching(self.model_, self.options).has_beam:
+        if not self.search_with(self.model_, self.options).has_beam:
             raise StructronError(
                 "trace: the model was trained with exact search, which has no beam; expected one trained with --beam N"
             )
         return super()._scene(sentence, gold)
 
     def _summary(self) -> dict[str, Any]:
-        model, rule = self.model_, self.options.search().rule
-        how, size = str(searching(model, self.options)), f"labels {len(model.labels)}"
+        model, rule = self.model_, self.options.resolved.rule
+        how, size = str(self.search_with(model, self.options)), f"labels {len(model.labels)}"
         return {"update": rule, "search": how, "cutoff": self.options.cutoff, "features": model.size, "size": size}

@@ -8,7 +8,6 @@ it will see in new text.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -208,10 +207,10 @@ class Guesser:
 
     def atoms(self, wanted: Sequence[str]) -> dict[str, WordAtom]:
         """The guesses as atoms of words."""
-        return {name: WordAtom(partial(self._guess, GUESSES.index(name))) for name in wanted}
+        return {name: WordAtom(self._guesses, GUESSES.index(name)) for name in wanted}
 
-    def _guess(self, which: int, words: list[str]) -> list[str]:
-        return [self(word)[which] for word in words]
+    def _guesses(self, words: list[str]) -> list[list[str]]:
+        return list(map(self, words))
 
     def tensors(self) -> Tensors:
         """For a model file."""

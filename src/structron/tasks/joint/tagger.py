@@ -121,7 +121,7 @@ class JointTagger(EncodedLabeler):
         gold = np.where((tag_of < 0) | (chunk_of < 0), 0, encoder.pairs.numbers[tag_of, chunk_of])
         data = encode_pairs(prepared, gold, encoder, learning, self.options.cutoff, start, knowledge)
         columns = None if before is None else before.columns_among(encoder.pairs)
-        return EncodedLearner(data, self.options.search(), self.options.average, start, columns)
+        return EncodedLearner(data, self.options.resolved, self.options.average, start, columns)
 
     def _knowledge(self, prepared: Any, tag_of: np.ndarray, chunk_of: np.ndarray, partial: bool) -> KnownLayers | None:
         """What is known where labels are open; None: everything is known."""

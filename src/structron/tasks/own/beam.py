@@ -181,7 +181,7 @@ class ProblemEstimator(Estimator):
             self.problem.check_walk(x, actions, number)
 
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]], start: Beginning | None) -> BeamTraining:
-        return BeamTraining(self._watched, inputs, self.options.search(), self.options.average, start=start)
+        return BeamTraining(self._watched, inputs, self.options.resolved, self.options.average, start=start)
 
     def _judge(self, dev: Any) -> Callable[[Any], float]:
         examples, score = dev
@@ -231,11 +231,11 @@ class ProblemEstimator(Estimator):
         return [len(x) > 0 for x in arrays], self._inputs([x for x in arrays if len(x)], "input")
 
     def _search(self, model: BeamModel, inputs: Inputs, jobs: int) -> tuple[list[list[int]], list[float]]:
-        search = self.options.search()
+        search = self.options.resolved
         return self._under_guard(model).decode(inputs, search.beam, search.merge, jobs=jobs)
 
     def _search_nbest(self, model: BeamModel, inputs: Inputs, n: int, jobs: int) -> list[list[tuple[list[int], float]]]:
-        search = self.options.search()
+        search = self.options.resolved
         return self._under_guard(model).candidates(inputs, n, search.beam, search.merge, jobs=jobs)
 
     def _decode(self, model: BeamModel, ready: Any, jobs: int) -> Names:
@@ -340,7 +340,7 @@ class ProblemEstimator(Estimator):
         full, inputs = self._encode([sentence])
         if not full[0]:
             raise StructronError("trace: an empty input; expected at least one row")
-        problem, search = self.problem, self.options.search()
+        problem, search = self.problem, self.options.resolved
         names = problem.actions
         own = (self.task, [" ".join(map(str, row)) for row in inputs.x.tolist()], search)
         (prediction,) = self._names(self._search(self.model_, inputs, 1)[0])
@@ -369,7 +369,7 @@ class ProblemEstimator(Estimator):
         return " | ".join([parts[0], f"{self.task} {self.problem.name}", *parts[2:]])
 
     def _summary(self) -> dict[str, Any]:
-        search, actions = self.options.search(), f"actions {len(self.problem.actions)}"
+        search, actions = self.options.resolved, f"actions {len(self.problem.actions)}"
         return {"update": search.rule, "search": search, "features": len(self.model_.keys), "size": actions}
 
     def save(self, path: str | Path, *, extra: Any = None) -> None:

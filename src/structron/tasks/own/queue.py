@@ -125,7 +125,7 @@ class QueueLearner(ProblemEstimator):
         queue = (self.options.queue, self.options.beam, self.options.heuristic, self.options.limit)
         derivations = [derivations_of(own) for own in gold]
         return QueueTraining(
-            self._watched, inputs, derivations, queue, self.options.search(), self.options.average, start
+            self._watched, inputs, derivations, queue, self.options.resolved, self.options.average, start
         )
 
     # -- examples: several derivations may be correct --------------------------------------------------------------

@@ -5,7 +5,6 @@ words ──a column each, encoded once──▶ Words ──table of what a par
 """
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any
@@ -20,7 +19,6 @@ from structron.tasks.pipeline.parts import BETWEEN, VOTES, Part
 from structron.tasks.scripts import BETWEEN_WORDS
 from structron.tasks.treebank import Arc
 from structron.text.analysis import Sentence, Token, Word
-from structron.text.sentences import starts_of
 
 NARROW = 2
 """The beam of a parser that is to be fast and was not trained for it; one that was is greedy."""
@@ -32,7 +30,7 @@ class Words:
 
     def __init__(self, sentences: Sequence[Sequence[Word] | Sequence[Token]]):
         self.flat: list[Any] = [word for own in sentences for word in own]
-        self.starts = starts_of(sentences)
+        self.starts = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
         self.columns: dict[str, Column] = {}
 
     def column(self, name: str) -> Column:
@@ -51,8 +49,8 @@ class Words:
 
     def write(self, names: Sequence[str], found: Column) -> None:
         """Put what a part has found into the words; several columns are one label, to be split."""
-        for k, name in enumerate(names):
-            own = found if len(names) == 1 else found.mapped(partial(_piece, k))
+        columns = [found] if len(names) == 1 else found.split(BETWEEN, len(names))
+        for name, own in zip(names, columns, strict=True):
             self.columns[name] = own
             for word, text in zip(self.flat, own.texts(), strict=True):
                 setattr(word, name, text)
@@ -107,7 +105,7 @@ class Annotator:
     def narrowed(self, fast: bool) -> dict[str, int]:
         """What the first parser is told that is to be fast: a narrow beam, if it searches with one."""
         parser: Any = self.trained.get("parser")
-        return {"beam": min(NARROW, parser.options.search().beam or NARROW)} if fast and hasattr(parser, "beam") else {}
+        return {"beam": min(NARROW, parser.options.resolved.beam or NARROW)} if fast and hasattr(parser, "beam") else {}
 
     def parse(self, words: Words, jobs: int, fast: bool) -> None:
         """Fill heads and relations, by the votes of all parsers, or by the first alone where it is to be fast."""
@@ -132,11 +130,6 @@ class Annotator:
                 sentence.set_entities(labels)
             else:
                 sentence.entities = []
-
-
-def _piece(k: int, labels: Iterable[str]) -> list[str]:
-    """One of the columns that labels are made of."""
-    return [label.split(BETWEEN)[k] for label in labels]
 
 
 def _elected(starts: np.ndarray, found: Sequence[list[Arc]], weights: Sequence[float]) -> list[Arc]:

@@ -220,7 +220,7 @@ class Pipeline(Estimator):
         if "tokenizer" not in model.trained:
             raise StructronError("this pipeline has no tokenizer; give it documents with tokens (annotate)")
         with uncollected():
-            docs = model.trained["tokenizer"].predict(ready, jobs=jobs, lines=self.options.lines)
+            docs = model.trained["tokenizer"].tokenized(ready, jobs, self.options.lines)
             model.annotate(docs, jobs, fast=self.options.fast)
         return docs
 

@@ -83,7 +83,7 @@ class SegmentChunker(EncodedLabeler):
         if data.known is not None:
             self._check_agreement(prepared, data.known.inputs.x, labels, words, segments)
         columns = None if start is None else columns_of(start.encoder.segments.labels, segments.labels)
-        return EncodedLearner(data, options.search(), options.average, start, columns)
+        return EncodedLearner(data, options.resolved, options.average, start, columns)
 
     def _known_words(self, prepared: Any, labels: list[list[Any]], partial: list[int]) -> dict[int, KnownWords]:
         """What is known of the words of these sentences, which have open labels."""

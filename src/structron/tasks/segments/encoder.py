@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.features.extract import Hashes, PreparedTemplates
+from structron.features.encode import Hashes
+from structron.features.extract import PreparedTemplates
 from structron.features.segments import Shape, number_segments, segment_hashes, segment_names
 from structron.io.tensors import Tensors, texts, whole
 from structron.learn.beam import Known

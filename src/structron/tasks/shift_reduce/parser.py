@@ -109,7 +109,7 @@ class Parser(TreeParser):
         return BeamTraining(
             self.problem_,
             inputs,
-            self.options.search(),
+            self.options.resolved,
             self.options.average,
             prune=self.options.prune,
             start=beginning,
@@ -195,15 +195,15 @@ class Parser(TreeParser):
     def _search_with(self, beam: int | float | None) -> Search:
         """The search that the options stand for, with the beam of this call."""
         if beam is None:
-            return self.options.search()
+            return self.options.resolved
         width: Any = None if beam == math.inf else beam
         options_of(type(self))["beam"].check("beam", width)
-        return dataclasses.replace(self.options.search(), beam=width)
+        return dataclasses.replace(self.options.resolved, beam=width)
 
     def _parse(
         self, model: BeamModel, x: np.ndarray, starts: np.ndarray, jobs: int, search: Search | None = None
     ) -> list[list[Arc]]:
-        search, inputs = search or self.options.search(), self._inputs(x, starts)
+        search, inputs = search or self.options.resolved, self._inputs(x, starts)
         actions = model.decode_actions(inputs, search.beam, search.merge, jobs=jobs, slack=search.slack)
         return self._built(starts, actions)
 
@@ -229,7 +229,7 @@ class Parser(TreeParser):
         self, model: BeamModel, x: np.ndarray, starts: np.ndarray, n: int, jobs: int
     ) -> list[list[tuple[list[Arc], float]]]:
         """Each tree once: its arcs may be built in several orders, which score differently."""
-        search, inputs = self.options.search(), self._inputs(x, starts)
+        search, inputs = self.options.resolved, self._inputs(x, starts)
         many = n if n == 1 else ORDERS * n
         best = model.candidates(inputs, many, search.beam, search.merge, jobs=jobs, slack=search.slack)
         found = []
@@ -296,7 +296,7 @@ class Parser(TreeParser):
             raise StructronError("trace: no words; expected a sentence")
         ready = self._encode([sentence])
         words = self._as_read(self.input_.columns_of([sentence])[self.roles_.word])
-        own = (self.task, words, self.options.search())
+        own = (self.task, words, self.options.resolved)
         prediction, backward = self._decode(self.model_, ready, 1)[0], self.options.right_to_left
         prediction = mirrored(prediction) if backward else prediction
         if gold is None:
@@ -331,7 +331,7 @@ class Parser(TreeParser):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _summary(self) -> dict[str, Any]:
-        search = self.options.search()
+        search = self.options.resolved
         found = {
             "update": search.rule,
             "search": f"{search}-right-to-left" if self.options.right_to_left else search,
