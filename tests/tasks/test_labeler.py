@@ -341,7 +341,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch):
     def fail(*args):
         raise MemoryError("no room")
 
-    monkeypatch.setattr(chain_model, "decode", fail)
+    monkeypatch.setattr(chain_model, "decode_loaded", fail)
     with pytest.raises(MemoryError, match="no room"):
         labeler.predict([["a"]] * 9, jobs=2)
 

@@ -12,7 +12,7 @@ from structron.tasks.tokens import TokenLabeler
 class EncodedLabeler(TokenLabeler):
     """A labeller whose model is an encoder and the engine's own."""
 
-    search_with = BeamSearch
+    _with_search = BeamSearch
 
     @abstractmethod
     def _size(self, model: EncodedModel) -> str:
@@ -25,7 +25,7 @@ class EncodedLabeler(TokenLabeler):
             sentence: A sentence, as for `predict`.
             top: How many features for each step.
         """
-        return self.search_with(self._check_fitted(), self.options).explain(self._prepare([sentence]), top)
+        return self._with_search(self._check_fitted(), self.options).explain(self._prepare([sentence]), top)
 
     def _summary(self) -> dict[str, Any]:
         model, search = self.model_, self.options.resolved

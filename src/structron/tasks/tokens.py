@@ -38,8 +38,8 @@ class TokenLabeler(Estimator):
 
     default_templates: ClassVar[Mapping[str, str]]
 
-    search_with: ClassVar[Any]
-    """A model with the search of its kind: `search_with(model, options).decode(prepared, jobs, forced, margins)`."""
+    _with_search: ClassVar[Any]
+    """A model with the search of its kind: `_with_search(model, options).decode(prepared, jobs, forced, margins)`."""
 
     chunks_per_thread: ClassVar[int] = 4
 
@@ -150,7 +150,7 @@ class TokenLabeler(Estimator):
 
     def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
         """The number of a label for each token, and the margins if they are asked for."""
-        return self.search_with(model, self.options).decode(prepared, jobs, forced, margins)
+        return self._with_search(model, self.options).decode(prepared, jobs, forced, margins)
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> Labels:
         out, _ = self._search_tokens(model, ready, jobs, None, False)
@@ -222,7 +222,7 @@ class TokenLabeler(Estimator):
         raise self._refusal("forced")
 
     def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        return self.search_with(model, self.options).nbest(ready, n, jobs, self._spell(model, ready))
+        return self._with_search(model, self.options).nbest(ready, n, jobs, self._spell(model, ready))
 
     def nbest(self, sentences: Sentences, n: int, *, jobs: int | None = None) -> list[list[tuple[Any, float]]]:
         """The n best labellings of each sentence or Document.

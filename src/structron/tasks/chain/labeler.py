@@ -79,7 +79,7 @@ class ChainLabeler(LabelPredictor):
         return check_sources(self.options.non_local)
 
     def _start(self) -> Any:
-        found = self.search_with(self.model_, self.options)
+        found = self._with_search(self.model_, self.options)
         start, order = found.start(getattr(self, "learner_", None)), found.known.order
         if self.options.order != order:
             raise StructronError(f"order: {self.options.order}; expected {order}, that of the model to continue from")
@@ -111,7 +111,7 @@ class ChainLabeler(LabelPredictor):
         words = (self.options.tag_dictionary, self.options.closed_classes)
         dictionary = make_dictionary(prepared, gold, len(labels), *words)
         if start is not None:
-            dictionary = self.search_with(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
+            dictionary = self._with_search(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
         knowledge = self._knowledge(prepared, labels, gold, sets, allowed)
         chain = Chain(
             labels, self.options.order, allowed, learning, dictionary, self.options.cutoff, self.options.average
@@ -295,7 +295,7 @@ class ChainLabeler(LabelPredictor):
     def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
         functions = [function for function in code.get("non_local", ()) if callable(function)]
         model = read_model(header, tensors, Settled(self.extractor_, self._given(), functions=functions))
-        sources = self.search_with(model, self.options).sources
+        sources = self._with_search(model, self.options).sources
         if sources is not None:
             self.options.non_local = sources
         return model

@@ -16,7 +16,7 @@ class LabelPredictor(TokenLabeler):
     """Gives every token one label."""
 
     metric: ClassVar[str] = "accuracy"
-    search_with = staticmethod(searching)
+    _with_search = staticmethod(searching)
 
     def _given(self) -> list[str]:
         """Columns that are looked up with the word."""
@@ -35,7 +35,7 @@ class LabelPredictor(TokenLabeler):
         if sentences is None:
             return accuracy_scores(gold, gold, guess, lambda word: True)
         prepared = self._prepare(sentences)
-        found = self.search_with(self.model_, self.options).known.dictionary.find(prepared.word_types) >= 0
+        found = self._with_search(self.model_, self.options).known.dictionary.find(prepared.word_types) >= 0
         known = dict(zip(prepared.word_types, found.tolist(), strict=True))
         words = decode_labels(prepared.word_ids, prepared.word_types, prepared.starts)
         return accuracy_scores(words, gold, guess, known.__getitem__)
@@ -47,7 +47,7 @@ class LabelPredictor(TokenLabeler):
             label: Only those of this label; by default of every label.
             top: How many of each.
         """
-        return self.search_with(self._check_fitted(), self.options).inspect(label, top)
+        return self._with_search(self._check_fitted(), self.options).inspect(label, top)
 
     def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
         """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
@@ -60,13 +60,13 @@ class LabelPredictor(TokenLabeler):
         """
         model = self._check_fitted()
         self._check_has("explain")
-        return self.search_with(model, self.options).explain(self._prepare([sentence]), top)
+        return self._with_search(model, self.options).explain(self._prepare([sentence]), top)
 
     def has_beam(self) -> bool:
-        return super().has_beam() and self.search_with(self._check_fitted(), self.options).has_beam
+        return super().has_beam() and self._with_search(self._check_fitted(), self.options).has_beam
 
     def _scene(self, sentence: Any, gold: Any) -> Any:
-        if not self.search_with(self.model_, self.options).has_beam:
+        if not self._with_search(self.model_, self.options).has_beam:
             raise StructronError(
                 "trace: the model was trained with exact search, which has no beam; expected one trained with --beam N"
             )
@@ -74,5 +74,5 @@ class LabelPredictor(TokenLabeler):
 
     def _summary(self) -> dict[str, Any]:
         model, rule = self.model_, self.options.resolved.rule
-        how, size = str(self.search_with(model, self.options)), f"labels {len(model.labels)}"
+        how, size = str(self._with_search(model, self.options)), f"labels {len(model.labels)}"
         return {"update": rule, "search": how, "cutoff": self.options.cutoff, "features": model.size, "size": size}
