@@ -10,7 +10,11 @@ from structron.learn.beam import Known
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem
 from structron.tasks.segments.partial import agreeing
+from structron.tasks.shift_reduce import habits
+from structron.tasks.shift_reduce.agreeing import agreeing as agreeing_transitions
+from structron.tasks.shift_reduce.building import trees_of
 from structron.text import schemes
+from structron.text.trees import check_tree, is_projective
 
 PLAIN = {"runs": 1, "cutoff": 0, "passes": 2}
 CHUNKS = {"columns": ["word", "chunk"], "templates": ["w[0]"]}
@@ -198,3 +202,89 @@ def test_with_all_labels_known_nothing_changes(kind):
     marked = [[(*row[:-1], OPEN if i == 1 else row[-1]) for i, row in enumerate(own)] for own in rows]
     with pytest.raises(StructronError, match="data: sentence 1, token 2: an open label"):
         second.score(marked)
+
+
+# -- trees, by shift and reduce ----------------------------------------------------------------------------------------
+
+
+def tree_rows(seed: int, sentences: int = 12, longest: int = 5) -> list:
+    """Projective trees at random, of which some heads and relations are known."""
+    rng = np.random.default_rng(seed)
+    found: list = []
+    while len(found) < sentences:
+        n = int(rng.integers(2, longest + 1))
+        heads = rng.integers(0, n + 1, n).tolist()
+        if check_tree(heads) or not is_projective(heads):
+            continue
+        own = [
+            [
+                str(rng.choice([*"abc"])),
+                str(rng.choice([*"NV"])),
+                head,
+                "root" if head == 0 else str(rng.choice([*"xy"])),
+            ]
+            for head in heads
+        ]
+        known = rng.random((n, 2)) < 0.5
+        found.append(
+            [
+                [*row[:2], *(y if k else None for y, k in zip(row[2:], ks, strict=True))]
+                for row, ks in zip(own, known, strict=True)
+            ]
+        )
+    return [own for own in found if any(label is not None for row in own for label in row[2:])]
+
+
+PARSER = {"runs": 1, "passes": 1, "cutoff": 0, "templates": ["s0.w|q0.w", "s1.t|s0.t"]}
+
+
+@pytest.mark.parametrize("limited", [False, True, "habits"])
+def test_transitions_that_agree(limited, monkeypatch):
+    """habits: a relation that a head has once, and a tag that no root has, in the sentences where all is known."""
+    rows, seen = tree_rows(4), 0
+    if limited == "habits":
+        monkeypatch.setattr(habits, "LEAST_HEADS", 1)
+        monkeypatch.setattr(habits, "LEAST_SENTENCES", 1)
+        rows += [[["a", "N", 2, "x"], ["b", "V", 0, "root"], ["c", "N", 2, "y"]]] * 3
+    parser = structron.Parser(**PARSER, limit_relations=bool(limited)).fit(rows)
+    assert limited != "habits" or (parser.single_ == ["x", "y"] and parser.rootless_.sum() == 1)
+    learner, relations = parser.learner_, len(parser.relations_)
+    starts, bank = learner.inputs.starts, parser._treebank(rows, None)
+    for e in np.flatnonzero(learner.knowledge.open).tolist():
+        n, tree = int(starts[e + 1] - starts[e]), bank.trees[e]
+        every, found = both(learner, e, agreeing_transitions)
+        expected = set()
+        for actions in every:
+            heads, kinds = trees_of(np.array([0, n]), np.array(actions), relations)
+            pairs = zip(tree, heads.tolist(), kinds.tolist(), strict=True)
+            if all(
+                h in (-1, head) and (not head or r in (None, parser.relations_[kind])) for (h, r), head, kind in pairs
+            ):
+                expected.add(actions)
+        assert found >= expected if limited else found == expected
+        seen += len(every) > len(found) > 1
+    assert seen > 3
+
+
+def test_trees_are_learned_from_what_is_known():
+    """Every rule; two threads like one; where all is known, the same as ever; what contradicts itself has its place."""
+    rows = tree_rows(5, 8, 4)
+    for given in ({}, {"update": "early", "margin": None}, {"update": "max-violation", "alma": 0.9}):
+        own = PARSER | given | {"check": True}
+        one, two = (structron.Parser(**own | {"shards": 2, "jobs": jobs}).fit(rows) for jobs in (1, 2))
+        assert weights_of(one) == weights_of(two)
+    one.partial_fit(rows)
+    full = [[["a", "N", 2, "x"], ["b", "V", 0, "root"], ["c", "N", 2, "y"]]] * 3
+    first, second = (structron.Parser(**PARSER, **own).fit(full) for own in ({}, {"open_label": OPEN}))
+    assert second.learner_.knowledge is None
+    assert weights_of(first) == weights_of(second)
+    with pytest.raises(StructronError, match=r"sentence 4: word 3 \(c\): second root"):
+        structron.Parser(**PARSER).fit([*full, [["a", "N", 0, "x"], ["b", "V", None, "x"], ["c", "N", 0, None]]])
+    with pytest.raises(StructronError, match="beam: inf with open heads or relations; expected a limited beam"):
+        structron.Parser(**PARSER, beam=None).fit(rows)
+
+
+def test_a_relation_of_roots_tells_the_root():
+    rows = [[["a", "N", None, "root"], ["b", "V", None, None]], [["a", "N", 2, "x"], ["b", "V", 0, "root"]]]
+    learner = structron.Parser(**PARSER).fit(rows).learner_
+    assert {actions[-1] for actions in both(learner, 0, agreeing_transitions)[1]} == {2}

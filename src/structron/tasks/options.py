@@ -194,14 +194,13 @@ class AttributeOptions(NoColumns, AllLabels, Cutoff, ChainOptions):
 
 
 @options({"beam": DEFAULT, "update": DEFAULT, "margin": DEFAULT})
-class ParserOptions(Templates, Transitions, Searching, Trees, Learned):
+class ParserOptions(Templates, Transitions, Searching, Partial, Trees, Learned):
     """Dependency trees, by shift and reduce."""
 
     task: ClassVar[str] = "parser"
     about: ClassVar[str] = "Dependency trees, with a shift-reduce parser."
     task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "laso", "margin": 5.0, "slack": 12.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
-        "open_label": ALL_KNOWN,
         "confidence": "arcs result from actions; compare the n best trees instead",
         **NO_TREES,
         "gazetteers": "its templates over stack and buffer read only the columns of the file",

@@ -22,7 +22,7 @@ from structron.features.encode import TokenTable
 from structron.fields import options_of
 from structron.io import modelfile
 from structron.io.tensors import Tensors, check, taken, texts
-from structron.learn.beam import BeamTraining, Beginning
+from structron.learn.beam import BeamTraining, Beginning, Known
 from structron.learn.trace import Scene
 from structron.model.beam import BeamModel
 from structron.model.compact import compacted
@@ -35,6 +35,7 @@ from structron.search.beam.problem import SearchProblem, Walk
 from structron.tasks.chain.encoder import columns_of
 from structron.tasks.options import ParserOptions
 from structron.tasks.shift_reduce import system
+from structron.tasks.shift_reduce.agreeing import known_trees
 from structron.tasks.shift_reduce.building import follow, trees_of
 from structron.tasks.shift_reduce.habits import groups_of, rootless_tags, single_relations, unusual
 from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations
@@ -100,9 +101,12 @@ class Parser(TreeParser):
         else:
             self.seen_ = None
         self.problem_ = self._make_problem()
-        gold = oracle_all(bank.starts, bank.heads, bank.relations, len(bank.names))
-        ptr = 2 * bank.starts - np.arange(len(bank.starts))
+        is_open, ptr = bank.open, 2 * bank.starts - np.arange(len(bank.starts))
+        closed, gold = bank.take(~is_open), np.zeros(int(ptr[-1]), np.int64)
+        if len(closed.heads):
+            gold[np.repeat(~is_open, np.diff(ptr))] = oracle_all(*closed.arrays, len(bank.names))
         inputs = make_inputs(self.problem_, x, bank.starts)._replace(gold=gold, gold_ptr=ptr)
+        known = self._knowledge(inputs, bank) if is_open.any() else None
         beginning = None
         if start is not None:
             beginning = Beginning(start, columns_of(start.problem.actions, self.problem_.actions, "actions"))
@@ -113,31 +117,51 @@ class Parser(TreeParser):
             self.options.average,
             prune=self.options.prune,
             start=beginning,
+            known=known,
         )
 
     def _usual(self, bank: Treebank, x: np.ndarray, learn: bool) -> tuple[Treebank, np.ndarray]:
-        """A treebank without the sentences that have what others never have. learn: what that is."""
-        tags, count = x[:, 1], self.input_.sizes()["t"]
+        """A treebank without the sentences that have what others never have. learn: what that is.
+
+        Sentences with open heads or relations say nothing about it and are kept."""
+        is_open, count = bank.open, self.input_.sizes()["t"]
+        closed, tags = bank.take(~is_open), x[np.repeat(~is_open, np.diff(bank.starts)), 1]
         if learn:
-            self.single_ = single_relations(bank.starts, bank.heads, bank.relations, bank.names)
-            self.rootless_ = rootless_tags(bank.starts, bank.heads, tags, count)
+            self.single_ = single_relations(*closed.arrays, bank.names)
+            self.rootless_ = rootless_tags(closed.starts, closed.heads, tags, count)
         self.rootless_ = np.append(self.rootless_, np.zeros(count - len(self.rootless_), np.bool_))
-        groups = np.array(groups_of(bank.names, self.single_))[bank.relations]
-        odd = unusual(bank.starts, bank.heads, groups, tags, self.rootless_)
-        if odd.all():  # there may be few of them, as when one tree is traced
+        groups = np.array(groups_of(bank.names, self.single_))[closed.relations]
+        unused = unusual(closed.starts, closed.heads, groups, tags, self.rootless_)
+        if len(unused) and unused.all():  # there may be few of them, as when one tree is traced
             self.single_, self.rootless_ = [], np.zeros(count, np.bool_)
-        if odd.all() or not odd.any():
             return bank, x
-        self.notes_.append(f"{odd.sum()} of {len(odd)} sentences left out: relations or roots that others never have")
-        kept = ~np.repeat(odd, np.diff(bank.starts))
-        starts = np.append(0, np.cumsum(np.diff(bank.starts)[~odd]))
-        arrays = {"starts": starts, "heads": bank.heads[kept], "relations": bank.relations[kept]}
-        return dataclasses.replace(bank, **arrays), x[kept]
+        if not unused.any():
+            return bank, x
+        kept = np.ones(len(is_open), np.bool_)
+        kept[~is_open] = ~unused
+        self.notes_.append(
+            f"{(~kept).sum()} of {len(kept)} sentences left out: relations or roots that others never have"
+        )
+        return bank.take(kept), x[np.repeat(kept, np.diff(bank.starts))]
+
+    def _knowledge(self, inputs: Inputs, bank: Treebank) -> Known:
+        """What is known of trees with open heads or relations."""
+        search = self.options.search()
+        for what, wrong in (("swvp", search.swvp is not None), ("beam", search.beam is None)):
+            if wrong:
+                given, expected = ("inf", "a limited beam") if what == "beam" else (search.swvp.variant, "swvp none")
+                raise StructronError(f"{what}: {given} with open heads or relations; expected {expected}")
+        return known_trees(inputs, bank.heads, bank.relations, bank.open)
 
     def _seen(self, bank: Treebank, x: np.ndarray, before: np.ndarray | None) -> np.ndarray:
         """The relations seen with pairs of tags; with a pair never seen those that its word was seen with."""
         tags, count = self.input_.sizes()["t"], len(bank.names)
-        seen = seen_relations(bank.starts, bank.heads, bank.relations, x[:, 1], tags, count)
+        heads = np.where(bank.relations < 0, 0, bank.heads)
+        seen = seen_relations(bank.starts, heads, bank.relations, x[:, 1], tags, count)
+        for word in np.flatnonzero((bank.heads < 0) & (bank.relations >= 0)).tolist():
+            tag, relation = x[word, 1], bank.relations[word]
+            if not seen[:, :, tag, relation].any():
+                seen[:, :, tag, relation] = True
         if before is not None:
             _, old, _, relations = before.shape
             seen[:, :old, :old, :relations] |= before
