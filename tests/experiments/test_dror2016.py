@@ -255,7 +255,11 @@ def test_claims_about_table_1(tmp_path):
     assert verdicts(claims, "is hard") == ["not reproduced"]
     assert verdicts(claims, "other readings gives") == ["not run"]
     special, conditions, converged = table1.theory(ledger)
-    assert [str(one.verdict) for one in (special, conditions, converged)] == ["not run", "not reproduced", "not reproduced"]
+    assert [str(one.verdict) for one in (special, conditions, converged)] == [
+        "not run",
+        "not reproduced",
+        "not reproduced",
+    ]
     assert conditions.ours == "aggressive: 10.0 % at most; balanced: 10.0 % in the mean"
 
 
