@@ -17,6 +17,7 @@ from structron.errors import StructronError
 from structron.sklearn import CRF, ParameterWarning, SequenceLabeler, metrics, scorers, show_weights
 from structron.sklearn.crf import INSTEAD
 from structron.tasks.attributes import best_temperature, softmax
+from structron.text.numbers import ShortFloat
 
 pytestmark = pytest.mark.filterwarnings("ignore::structron.sklearn.ParameterWarning")
 
@@ -44,7 +45,7 @@ def test_weights_have_the_names_of_sklearn_crfsuite(crf):
     assert len(crf.attributes_) == crf.num_attributes_ == len(set(crf.attributes_))
     assert "bias" in crf.attributes_
     states, moves = crf.state_features_, crf.transition_features_
-    assert {type(w) for w in (*states.values(), *moves.values())} == {float}
+    assert {type(w) for w in (*states.values(), *moves.values())} == {ShortFloat}
     assert {attribute for attribute, _ in states} == set(crf.attributes_)
     assert {label for _, label in states} <= set(LABELS)
     assert ("B-NP", "I-NP") in moves

@@ -42,6 +42,7 @@ from structron.runtime.cluster import connect
 from structron.runtime.progress import Progress
 from structron.runtime.threads import CHUNKS_PER_THREAD, Found, for_each, slices, uncollected
 from structron.show.charts import History, model_html
+from structron.text.numbers import ShortFloat
 
 if TYPE_CHECKING:
     from structron.features.clusters import Clusters
@@ -471,7 +472,8 @@ class Estimator(ABC):
         self._check_has("nbest")
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise StructronError(f"n-best: {n!r}; expected a whole number of at least 1")
-        return self._nbest(model, self._encode(self._rows(sentences)), int(n), self._jobs(jobs))
+        found = self._nbest(model, self._encode(self._rows(sentences)), int(n), self._jobs(jobs))
+        return [[(prediction, ShortFloat(score)) for prediction, score in own] for own in found]
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
         """All scores on labelled sentences, in per cent.

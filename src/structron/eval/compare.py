@@ -12,6 +12,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.eval.bootstrap import SAMPLES, count, paired_bootstrap
+from structron.text.numbers import ShortFloats
 from structron.text.sentences import Document, is_row
 
 SHOWN = 10
@@ -46,8 +47,8 @@ class Difference:
         return own | {"wrong": list(self.wrong)}
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(ShortFloats):
     """Scores of two models in per cent, and p: how often chance alone makes such a difference (paired bootstrap).
 
     Examples:

@@ -39,14 +39,14 @@ _ROOT, _UNALIGNED, _HEADLESS, _HEADLESS_GUESS = -1, -2, -3, -4
 _SHOWN = 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AlignedScore(TypeScore):
     """The score of one metric; `aligned_accuracy` is of the words that could be aligned, None where all are."""
 
     aligned_accuracy: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UDScores(Scores):
     """F1 of every metric, in per cent; `metrics` has precision, recall and counts under the shared task's names.
 

@@ -13,6 +13,7 @@ from operator import eq
 from typing import Any
 
 from structron.errors import StructronError, shown
+from structron.text.numbers import ShortFloats
 from structron.text.schemes import boundary
 from structron.text.trees import UNLABELLED
 
@@ -21,8 +22,8 @@ Arcs = Sequence[Sequence[tuple[int, str | None]]]
 Pairs = Sequence[Sequence[tuple[str, str]]]
 
 
-@dataclass(frozen=True)
-class TypeScore:
+@dataclass(frozen=True, repr=False)
+class TypeScore(ShortFloats):
     """The score of one chunk type or of one label."""
 
     precision: float
@@ -40,7 +41,7 @@ class TypeScore:
         return cls(precision, recall, f1, gold, found, correct)
 
 
-class Scores(ABC):
+class Scores(ShortFloats, ABC):
     """What all scores can do; they are dataclasses."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -55,7 +56,7 @@ class Scores(ABC):
         return self.report()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Chunks(Scores):
     """What scores of chunks have in common: `gold`, `found` and `correct` count chunks."""
 
@@ -73,7 +74,7 @@ class _Chunks(Scores):
         return "\n".join([*titles, *_table("type", [("overall", overall), *self.per_type.items()])])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ChunkScores(_Chunks):
     """What conlleval reports: `gold`, `found` and `correct` count chunks; `accuracy` is of single labels.
 
@@ -92,7 +93,7 @@ class ChunkScores(_Chunks):
         return self._report(f"{self.tokens} tokens, accuracy {self.accuracy:.2f}%, {self.gold} chunks")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AccuracyScores(Scores):
     """The accuracy of tags; None where there are no tokens (or sentences) to measure it on.
 
@@ -125,7 +126,7 @@ class AccuracyScores(Scores):
         return "\n".join([*lines, *_table("label", self.per_label.items())])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JointScores(_Chunks):
     """Tags and chunk labels given together: conlleval's chunk scores, and how many words have what right.
 
@@ -152,7 +153,7 @@ class JointScores(_Chunks):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AttachmentScores(Scores):
     """How many words of dependency trees got the right head (`uas`), and the right relation to it too (`las`).
 
@@ -409,7 +410,7 @@ def _table(heading: str, rows: Iterable[tuple[str, TypeScore]]) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SegmentationScores(Scores):
     """How well text was split: F1 of tokens and of sentences, and their mean.
 

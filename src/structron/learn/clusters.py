@@ -16,6 +16,7 @@ from structron.errors import StructronError
 from structron.runtime.threads import for_each, slices
 from structron.search.clusters.exchange import Bigrams, Classes, copied, counted, exchange, information, propose
 from structron.search.clusters.merging import losses, tree_of
+from structron.text.numbers import ShortFloats
 
 Sentences = Iterable[Sequence[str]]
 FIXED = 2
@@ -40,8 +41,8 @@ class Counted:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Clustered:
+@dataclass(frozen=True, slots=True, repr=False)
+class Clustered(ShortFloats):
     """The classes of words as paths in a tree, and their average mutual information in bits."""
 
     paths: list[str]  # of each word

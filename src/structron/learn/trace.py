@@ -24,6 +24,7 @@ from structron.search.beam.engine import Engine
 from structron.search.beam.frontier import ACTION, BACK, GOLD, PREFIX, WHOLE, Anchored, Inputs
 from structron.search.beam.search import derive
 from structron.show.charts import beam_html, beam_svg, shown
+from structron.text.numbers import ShortFloats
 from structron.update import fixing
 from structron.update.alma import make_alma
 from structron.update.delta import weigh
@@ -38,8 +39,8 @@ Shows = dict[str, Any]
 """What is shown of a state: its labels, or its stack and buffer."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+@dataclass(frozen=True, slots=True, repr=False)
+class State(ShortFloats):
     """A state in a beam, how it was reached, and whether it is the correct prefix; parent: its place in the beam before
     (None: the start)."""
 
@@ -54,8 +55,8 @@ class State:
         return own | self.shows
 
 
-@dataclass(frozen=True, slots=True)
-class BeamStep:
+@dataclass(frozen=True, slots=True, repr=False)
+class BeamStep(ShortFloats):
     """The states of a step, best first; the score of the best and of the correct prefix, which is followed beside the
     beam when it is not in it (gold_state), and its place in the beam, from 1. merged_rank: where it is not in the beam
     because a state with equal atoms scores more, the place of that state."""
@@ -75,8 +76,8 @@ class BeamStep:
         return own | {"gold": self.gold, **places, "gold_state": gold_state}
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+@dataclass(frozen=True, slots=True, repr=False)
+class Change(ShortFloats):
     """What an update adds to the weight of a feature for an action or label, and the weight before."""
 
     name: str
@@ -85,8 +86,8 @@ class Change:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class RuleUpdate:
+@dataclass(frozen=True, slots=True, repr=False)
+class RuleUpdate(ShortFloats):
     """An update with the prefixes of one step. difference: w·ΔΦ, of the correct prefix minus the wrong one; it is a
     violation, so that the update helps, if that is not above 0."""
 

@@ -16,7 +16,7 @@ from structron.search.beam.engine import NO_ANCHORS
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import Walk
 from structron.search.beam.scores import unit_of, units_of
-from structron.show.weights import ShortFloats
+from structron.text.numbers import ShortFloats
 
 Contributions = dict[int, float]
 """What each feature, by its place, gives to an action's score."""

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from structron.errors import shown
-from structron.show.weights import ShortFloats, weights_to_html
+from structron.show.weights import weights_to_html
+from structron.text.numbers import ShortFloats
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,7 +1,4 @@
-"""Weights of features as HTML: a table for each label, positive weights on green and negative ones on red ground.
-
-And the floats of dataclasses as people write them.
-"""
+"""Weights of features as HTML: a table for each label, positive weights on green and negative ones on red ground."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,17 +6,6 @@ from structron.show.svg import safe
 
 HUES = (0, 120)
 """Of weights below and above zero."""
-
-
-class ShortFloats:
-    """Of a dataclass: its floats are printed with six digits (weights have 32 bits: 21.400001525878906)."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        values = ((name, getattr(self, name)) for name in self.__dataclass_fields__)  # type: ignore[attr-defined]
-        texts = (f"{name}={float(f'{own:.6g}') if isinstance(own, float) else own!r}" for name, own in values)
-        return f"{type(self).__name__}({', '.join(texts)})"
 
 
 def weights_to_html(groups: Mapping[str, Sequence[tuple[float, str]]]) -> str:

@@ -22,6 +22,7 @@ from structron.sklearn.learned import Tagger, TrainingLog, size_of, state_featur
 from structron.tasks.attributes import AttributeLabeler
 from structron.tasks.chain.explain import Decision
 from structron.tasks.registry import load as load_model
+from structron.text.numbers import shortened
 
 try:
     from joblib import effective_n_jobs
@@ -292,7 +293,7 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         if labeler.temperature_ is None:
             labeler.calibrate_held_out(jobs=self._jobs())
         labels, tables = labeler.marginals(sequences, jobs=self._jobs())
-        return [[dict(zip(labels, row, strict=True)) for row in table.tolist()] for table in tables]
+        return [[dict(zip(labels, shortened(row), strict=True)) for row in table.tolist()] for table in tables]
 
     def predict_marginals_single(self, x: Sequence) -> list[dict[Any, float]]:
         """For each token of one sequence the probability of every label.

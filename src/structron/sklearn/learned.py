@@ -9,6 +9,7 @@ import numpy as np
 from structron.errors import StructronError, unknown
 from structron.model.chain import ChainModel
 from structron.tasks.attributes import AttributeLabeler
+from structron.text.numbers import ShortFloat, shortened
 
 
 def state_features(model: ChainModel) -> dict[tuple[str, Any], float]:
@@ -16,7 +17,7 @@ def state_features(model: ChainModel) -> dict[tuple[str, Any], float]:
     names, labels = model.names.all(), model.labels
     weights = model.w[model.fixed : model.fixed + len(names), : len(labels)]
     rows, columns = np.nonzero(weights)
-    cells = zip(rows.tolist(), columns.tolist(), weights[rows, columns].tolist(), strict=True)
+    cells = zip(rows.tolist(), columns.tolist(), shortened(weights[rows, columns].tolist()), strict=True)
     return {(names[row], labels[y]): weight for row, y, weight in cells}
 
 
@@ -25,7 +26,7 @@ def transition_features(model: ChainModel) -> dict[tuple[Any, Any], float]:
     labels = model.labels
     weights = model.w[1 : len(labels) + 1, : len(labels)].tolist()
     return {
-        (before, after): weights[p][y]
+        (before, after): ShortFloat(weights[p][y])
         for p, before in enumerate(labels)
         for y, after in enumerate(labels)
         if model.allowed[p + 1, y]

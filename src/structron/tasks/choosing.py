@@ -19,6 +19,7 @@ import numpy as np
 from structron.errors import StructronError, unknown
 from structron.fields import options_of
 from structron.tasks.capabilities import able, able_tasks, reason
+from structron.text.numbers import ShortFloats
 
 CRITERIA = ("margin", "margin-per-word", "doubt-per-word", "disagreement", "random")
 SMALL = 0.1
@@ -30,8 +31,8 @@ SPARE = 20
 SHARE_AT_RANDOM = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+@dataclass(frozen=True, slots=True, repr=False)
+class Doubt(ShortFloats):
     """How sure models are of a sentence: the smaller the value, the more a label would teach; word: the place of the
     word that they doubt most."""
 

@@ -26,6 +26,7 @@ from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import SCHEMES, Search
 from structron.tasks.partial import OpenRows, check_closed, settle_open
+from structron.text.numbers import shortened
 from structron.text.sentences import Document, check_sentences, decode_labels, is_row, regroup, sentences_of, split
 
 Labels = list[list[Any]]
@@ -199,9 +200,8 @@ class TokenLabeler(Estimator):
     def _predict_some(self, model: Any, prepared: Any, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
         fixed = None if forced is None else np.array([y for labels in forced for y in labels], np.int64)
         out, sure = self._search_tokens(model, prepared, jobs, fixed, margins)
-        return self._decode_labels(out, model, prepared, prepared.starts), split(
-            sure, prepared.starts
-        ) if margins else []
+        found = map(shortened, split(sure, prepared.starts)) if margins else ()
+        return self._decode_labels(out, model, prepared, prepared.starts), list(found)
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
         """All scores on labelled sentences or Documents, in per cent.

@@ -18,7 +18,7 @@ from structron.kernels.table import table_find
 from structron.model.chain import ChainModel
 from structron.model.heaviest import Heaviest, Weight, heaviest, largest
 from structron.search.chain.scores import FORBIDDEN
-from structron.show.weights import ShortFloats
+from structron.text.numbers import ShortFloat, ShortFloats
 
 Whole = Callable[[Prepared, list[int]], dict[str, float]]
 START = "<s>"
@@ -95,7 +95,7 @@ def heaviest_in_chain(model: ChainModel, label: str | None, top: int) -> Heavies
 
 def heaviest_of_documents(model: Any, top: int) -> list[tuple[str, float]]:
     """The heaviest features of documents."""
-    pairs = [(text, weight) for text, (weight, _) in model.document_weights().items()]
+    pairs = [(text, ShortFloat(weight)) for text, (weight, _) in model.document_weights().items()]
     return [pairs[k] for k in largest(np.array([weight for _, weight in pairs]), top).tolist()]
 
 

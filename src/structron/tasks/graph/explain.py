@@ -18,7 +18,7 @@ from structron.search.graph import features, relations, scores
 from structron.search.graph import templates as groups
 from structron.search.graph.features import BINS, PLAIN, look_at
 from structron.search.trees import parts
-from structron.show.weights import ShortFloats
+from structron.text.numbers import ShortFloats
 from structron.weights.hashed import LOG_CELLS, shift_of
 
 bin_of, order_of, side_of = (entry(own) for own in (features.bin_of, features.order_of, features.side_of))

@@ -27,6 +27,7 @@ from structron.search.beam.examples import Input, as_input, number_of, pairs_in
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem, misfit, shape_of
 from structron.tasks.options import ALL, BeamLearnerOptions
+from structron.text.numbers import shortened
 
 WALKED = 5
 """Examples that are walked through uncompiled before training."""
@@ -37,7 +38,7 @@ Names = list[list[str]]
 Score = Callable[[Names, Names], float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ActionScores(Scores):
     """How many actions are right, place by place, and how many examples from end to end; in percent.
 
@@ -261,7 +262,7 @@ class ProblemEstimator(Estimator):
         actions, scores = self._search(model, inputs, self._jobs(jobs))
         pairs = iter(zip(self._names(actions), scores, strict=True))
         found = [next(pairs) if has else ([], 0.0) for has in full]
-        return [names for names, _ in found], [score for _, score in found]
+        return [names for names, _ in found], shortened(score for _, score in found)
 
     def evaluate(
         self, sentences: Iterable[Example], *, jobs: int | None = None, guess: list | None = None

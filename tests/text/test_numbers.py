@@ -1,0 +1,52 @@
+import json
+import pickle
+
+import pytest
+
+from structron import Tagger
+from structron.eval.scores import accuracy_scores
+from structron.sklearn import CRF
+from structron.text.numbers import ShortFloat
+
+NOISE = 21.399999618530273  # 21.4 in 32 bits
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (NOISE, "21.4"),
+        (114.0, "114.0"),
+        (1234567.8, "1234570.0"),
+        (-0.00012345678, "-0.000123457"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_six_digits_are_printed_and_all_are_kept(value, text):
+    found = ShortFloat(value)
+    assert (repr(found), str(found), f"{found}") == (text, text, text)
+    assert found == value
+    assert hash(found) == hash(value)
+    assert repr(pickle.loads(pickle.dumps(found))) == text
+    assert json.loads(json.dumps([found])) == [value]
+
+
+def test_lists_of_candidates_margins_and_scores_print_short():
+    train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("cat", "NOUN")]]
+    tagger = Tagger(cutoff=0, runs=1, passes=3).fit(train)
+    given = [["the", "cat", "sleeps"]]
+    best, margins = tagger.nbest(given, 3)[0], tagger.predict_with_margins(given)[1][0]
+    for value in [score for _, score in best] + margins:
+        assert len(repr(value).lstrip("-").replace(".", "")) <= 7
+        assert value == float(value)
+    third = accuracy_scores([["a", "b", "c"]], [["X", "X", "X"]], [["X", "Y", "Y"]])
+    assert "accuracy=33.3333," in repr(third)
+    assert third.accuracy == 100 / 3
+
+
+def test_weights_of_a_crf_print_short():
+    crf = CRF(max_iterations=3).fit(
+        [["the", "dog"], ["a", "cat"], ["the", "a"]] * 3, [["D", "N"], ["D", "N"], ["D", "D"]] * 3
+    )
+    weights = [*crf.transition_features_.values(), *crf.state_features_.values()]
+    assert weights
+    assert all(isinstance(weight, ShortFloat) for weight in weights)
