@@ -10,6 +10,8 @@ import threading
 from collections.abc import Generator
 from pathlib import Path
 
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # tests share the cores; its threads would wait for each other at full speed
+
 import pytest
 from hypothesis import HealthCheck, settings
 
