@@ -15,11 +15,10 @@ from structron.tasks.registry import TASKS, load
 from toy import chunk_rows, tree_rows
 
 
-
 @pytest.fixture(scope="module")
 def bomb():
     """A compressed part of 300 MB."""
-    return zlib.compress(bytes(300_000_000), 1)
+    return zlib.compress(bytes(300_000_000), 9)
 
 
 @pytest.fixture(scope="module")
