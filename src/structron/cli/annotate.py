@@ -13,7 +13,7 @@ from structron.errors import StructronError, unknown
 from structron.io import open_output, read_lines
 from structron.io.doc import Doc
 from structron.io.exports import FORMATS
-from structron.io.text import display_name, unpacked_name
+from structron.io.text import Reading, display_name, unpacked_name
 from structron.io.tokenized import READERS
 from structron.runtime.progress import Tally
 from structron.runtime.threads import cores, in_order
@@ -106,20 +106,27 @@ class Annotation:
     def write(self, file: str, output: Path | None, jobs: int, text: str | None = None) -> None:
         """Write the analysis of a file, or of `text`; but for JSON, HTML and SVG memory does not depend on its size."""
         kind = PLAIN if text is not None else self.input or self._format_of(file)
-        lines = read_lines(file, self.encoding, plain=kind == PLAIN) if text is None else iter([text])
+        reading = Reading()
+        lines = read_lines(file, self.encoding, kind == PLAIN, reading) if text is None else iter([text])
         name = display_name(file) if text is None else "structron"
-        with tallied(output, self.quiet) as counts, open_output(output, self.encoding) as out:
-            FORMATS[self.format].write(_counted(self._docs(lines, name, jobs, kind), counts), out, name)
+        with tallied(output, self.quiet, reading) as counts, open_output(output, self.encoding) as out:
+            FORMATS[self.format].write(self._docs(lines, name, jobs, kind, counts), out, name)
 
     def _format_of(self, file: str) -> str:
         """What the name of a file tells; a tokenizer reads only text."""
         ending = os.path.splitext(unpacked_name(file).lower())[1]
         return BY_NAME.get(ending, PLAIN) if self.estimator.task == "pipeline" else PLAIN
 
-    def _docs(self, lines: Iterator[str], name: str, jobs: int, kind: str) -> Iterator[Doc]:
-        if kind != PLAIN:
-            return in_order(self._kept, READERS[kind](lines, name), jobs)
-        return blocks(lines, self._analysed, self._sentences, self.estimator.lines, jobs)
+    def _docs(self, lines: Iterator[str], name: str, jobs: int, kind: str, counts: Tally) -> Iterator[Doc]:
+        size = _characters if kind == PLAIN else _tokens
+        if kind == PLAIN:
+            text = counts.take(lines, len)
+            docs = blocks(text, self._analysed, self._sentences, self.estimator.lines, jobs)
+        else:
+            docs = in_order(self._kept, counts.take(READERS[kind](lines, name), size), jobs)
+        for doc in docs:
+            counts.add(size(doc), sentence=len(doc.sentences), word=sum(len(token.words) for token in doc.tokens))
+            yield doc
 
     def _sentences(self, text: str) -> Doc:
         tokenizer = self.estimator.part("tokenizer") if self.estimator.task == "pipeline" else self.estimator
@@ -133,7 +140,9 @@ class Annotation:
         return doc
 
 
-def _counted(docs: Iterator[Doc], counts: Tally) -> Iterator[Doc]:
-    for doc in docs:
-        counts.add(sentence=len(doc.sentences), word=sum(len(token.words) for token in doc.tokens))
-        yield doc
+def _characters(doc: Doc) -> int:
+    return len(doc.text)
+
+
+def _tokens(doc: Doc) -> int:
+    return len(doc.tokens)

@@ -27,7 +27,7 @@ from structron.io.text import is_standard, sweep
 from structron.runtime.cluster import RayPool, connect
 from structron.runtime.interrupts import outcome
 from structron.runtime.processes import ProcessPool, WorkerDied, WorkerPool, as_done
-from structron.runtime.progress import EVERY, on_terminal, say
+from structron.runtime.progress import EVERY, duration, on_terminal, say
 from structron.tasks.registry import path_of
 
 fcntl = import_module("fcntl") if os.name == "posix" else None
@@ -268,10 +268,3 @@ class Meter:
         """Take the bar away."""
         if self.bar is not None:
             self.bar.stop()
-
-
-def duration(seconds: float) -> str:
-    """A time for people."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

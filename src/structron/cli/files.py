@@ -15,7 +15,7 @@ from structron.io import CONLLU_COLUMNS, FORMATS, Sentence, detect_format, read_
 from structron.io.columns import EMPTY
 from structron.io.conll import BOM, read_conll, shows_columns
 from structron.io.conllu import read_conllu
-from structron.io.text import display_name, is_standard, unpacked_name
+from structron.io.text import Reading, display_name, is_standard, unpacked_name
 from structron.runtime.progress import Tally, say, tally
 
 MAX_NAMED_LABELS = 5
@@ -58,9 +58,9 @@ def the_file(patterns: Sequence[str] | None, ray: str | None) -> str:
     return files[0]
 
 
-def tallied(output: Path | None, quiet: bool) -> contextlib.AbstractContextManager[Tally]:
-    """Counts what a command writes to a file, and shows it."""
-    return tally(None if quiet or output is None or is_standard(output) else output)
+def tallied(output: Path | None, quiet: bool, reading: Reading) -> contextlib.AbstractContextManager[Tally]:
+    """Counts what a command writes to a file, and shows it with the time that is left."""
+    return tally(None if quiet or output is None or is_standard(output) else output, lambda: reading.share)
 
 
 def without_bom(line: str) -> str:
@@ -127,7 +127,11 @@ class Source:
         record: keep the lines that are read (see `Recorded`).   text: what the file has in it; it is not opened.
         """
         self.name = display_name(path)
-        given = read_lines(path, encoding) if text is None else (line for line in io.StringIO(text, newline="\n"))
+        self.reading = Reading()
+        if text is None:
+            given = read_lines(path, encoding, reading=self.reading)
+        else:
+            given = (line for line in io.StringIO(text, newline="\n"))
         head, lines = begun(given)
         self.format = detect_format(path, format or told(path, head, model))
         self.lines = Recorded(lines)

@@ -113,17 +113,18 @@ class Predictor:
             corpus.check_labels(items, self.estimator.labels_known())
         corpus.tell_empty(items, self.estimator.source_, self.quiet)
         copied = sys.platform == "linux" and not (self.quiet or corpus.view.documents or source.like == "")
-        with tallied(output, self.quiet) as counts, open_output(output, self.encoding) as out:
+        with tallied(output, self.quiet, source.reading) as counts, open_output(output, self.encoding) as out:
             if copied and jobs > 1 and len(head) == SEVERAL:
                 self._texts(corpus, head[0])  # loads kernels and tables once, for all copies
-                texts = on_copies(lambda block: self._block(corpus, *block), _blocks(source), jobs)
+                pieces = counts.take(_blocks(source), _one)
+                texts = on_copies(lambda block: self._block(corpus, *block), pieces, jobs)
             else:
                 source.lines.forget()
-                texts = in_order(lambda batch: self._texts(corpus, batch), chain(head, work), jobs)
+                texts = in_order(lambda batch: self._texts(corpus, batch), counts.take(chain(head, work), _one), jobs)
             with contextlib.closing(texts):
                 for text in texts:
                     out.write(text)
-                    counts.add(line=text.count("\n"))
+                    counts.add(1, line=text.count("\n"))
 
     def _block(self, corpus: Corpus, text: str, start: int) -> str:
         """What is written of some lines."""
@@ -145,6 +146,10 @@ class Predictor:
         texts = [columns for guess in guesses for columns in _columns(estimator, corpus, guess)]
         sure = [own for group in margins for own in group] if corpus.view.documents else margins
         return "".join(_texts(corpus, sentences, texts, sure))
+
+
+def _one(piece: object) -> int:
+    return 1
 
 
 def _begun(work: Iterator[Batch], count: int) -> tuple[list[Batch], Iterator[Batch]]:

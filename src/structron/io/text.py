@@ -66,11 +66,26 @@ def unpacked_name(path: str | Path) -> str:
     return next((name[: -len(ending)] for ending in _ENDINGS if name.lower().endswith(ending)), name)
 
 
-def read_lines(path: str | Path, encoding: str = "utf-8", plain: bool = False) -> Generator[str, None, None]:
+class Reading:
+    """How far the reading of a file is, in bytes on disk; the size of a stream is unknown, and 0."""
+
+    def __init__(self) -> None:
+        self.place = self.size = 0
+
+    @property
+    def share(self) -> float:
+        """The part of the file that has been read, from 0 to 1."""
+        return min(self.place / self.size, 1.0) if self.size else 0.0
+
+
+def read_lines(
+    path: str | Path, encoding: str = "utf-8", plain: bool = False, reading: Reading | None = None
+) -> Generator[str, None, None]:
     """The lines of a file with their line ends; a sentence of too many characters is an error (limits.py).
 
     plain: of plain text, in which a line can be longer than a sentence; very long ones come in pieces. The file is
-    opened by the call, not by the first `next`: a missing one is reported where it was named.
+    opened by the call, not by the first `next`: a missing one is reported where it was named. reading: is kept up to
+    date, if the file has a size.
     """
     check_encoding(encoding)
     name = display_name(path)
@@ -79,13 +94,21 @@ def read_lines(path: str | Path, encoding: str = "utf-8", plain: bool = False) -
             raise StructronError(f"{name}: cannot be read (standard input is closed); expected sentences or a file")
         return _decoded_lines(contextlib.nullcontext(cast(io.BufferedReader, sys.stdin.buffer)), name, encoding, plain)
     try:
-        return _decoded_lines(open(path, "rb"), name, encoding, plain)
+        stream = open(path, "rb")  # noqa: SIM115
     except OSError as error:
         raise _unreadable(name, error) from None
+    status = os.fstat(stream.fileno())
+    if reading is not None and stat.S_ISREG(status.st_mode):
+        reading.size = status.st_size
+    return _decoded_lines(stream, name, encoding, plain, reading)
 
 
 def _decoded_lines(
-    source: contextlib.AbstractContextManager[io.BufferedReader], name: str, encoding: str, plain: bool
+    source: contextlib.AbstractContextManager[io.BufferedReader],
+    name: str,
+    encoding: str,
+    plain: bool,
+    reading: Reading | None = None,
 ) -> Generator[str, None, None]:
     """Decode piece by piece; the error names the line of the first byte that is wrong."""
     decoder = codecs.getincrementaldecoder(encoding)()
@@ -94,6 +117,8 @@ def _decoded_lines(
     measure, limit = Measure(name), longest_sentence()
     with source as stream:
         for chunk in chain(_chunks(stream, name), [None]):
+            if reading is not None and reading.size:
+                reading.place = stream.tell()
             before = decoder.getstate()
             try:
                 text = decoder.decode(chunk or b"", final=chunk is None)

@@ -5,14 +5,15 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from structron.errors import StructronError
 
 fcntl = import_module("fcntl") if os.name == "posix" else None
+Piece = TypeVar("Piece")
 GONE = (OSError, ValueError)
 """What a stream raises that is full, broken or closed."""
 
@@ -70,13 +71,25 @@ def on_terminal() -> bool:
     return not _quiet and sys.stderr is not None and sys.stderr.isatty()
 
 
+def duration(seconds: float) -> str:
+    """A time for people."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+SURE = 2.0
+"""Seconds of work before the time that is left is told."""
+
+
 class Tally:
     """What has been written to one file so far: shown while it grows, and once it is there."""
 
-    def __init__(self, output: object):
-        """output: the name of the file; None: nothing is shown."""
-        self.output = output
+    def __init__(self, output: object, read: Callable[[], float] | None = None):
+        """output: the name of the file, None: nothing is shown; read: the part of the input that has been read."""
+        self.output, self.read = output, read
         self.counts: dict[str, int] = {}
+        self.taken = self.given = 0
         self.begin = self.said = time.monotonic()
         self.bar: Any = None
         if output is not None and on_terminal():
@@ -93,15 +106,28 @@ class Tally:
         counts = ((n, kind if n == 1 else f"{kind}s") for kind, n in self.counts.items())
         return ", ".join(f"{n:,} {kind}" for n, kind in counts)
 
-    def add(self, **counts: int) -> None:
-        """So many more of each kind; a kind is named in the singular."""
+    def take(self, pieces: Iterable[Piece], size: Callable[[Piece], int]) -> Iterator[Piece]:
+        """Pieces of the input, on their way to be worked on."""
+        for piece in pieces:
+            self.taken += size(piece)
+            yield piece
+
+    def add(self, size: int, **counts: int) -> None:
+        """So many more of each kind, named in the singular. size: of the pieces of input that they were made from."""
+        self.given += size
         for kind, n in counts.items():
             self.counts[kind] = self.counts.get(kind, 0) + n
         if self.bar is not None:
-            self.bar.update(self.bar.task_ids[0], description=str(self))
+            self.bar.update(self.bar.task_ids[0], description=f"{self}{self.left()}")
         elif self.output is not None and time.monotonic() - self.said >= EVERY:
             self.said = time.monotonic()
-            say(f"{self}, {self.said - self.begin:.0f} s")
+            say(f"{self}, {duration(self.said - self.begin)}{self.left()}")
+
+    def left(self) -> str:
+        """About how long it will take to the end, as far as that can be told."""
+        spent = time.monotonic() - self.begin
+        done = self.read() * self.given / self.taken if self.read is not None and self.taken else 0.0
+        return f", about {duration(spent / done - spent)} left" if 0.01 < done < 1 and spent >= SURE else ""
 
     def close(self, done: bool = True) -> None:
         """Remove the live line; done: say what the file has now."""
@@ -112,9 +138,9 @@ class Tally:
 
 
 @contextlib.contextmanager
-def tally(output: object) -> Iterator[Tally]:
+def tally(output: object, read: Callable[[], float] | None = None) -> Iterator[Tally]:
     """A `Tally` of a file that is written meanwhile."""
-    counts = Tally(output)
+    counts = Tally(output, read)
     done = False
     try:
         yield counts

@@ -128,7 +128,9 @@ def scores_table(ledger: Ledger, task: str, features: str) -> Table:
             dev, test = (str(Sample.of(trials, part)) for part in ("dev", "test"))
             table.add(f"{method} {shown_beam(beam)}", times[0], passes, times[1], dev, *scores, test)
             late += sum(trial["best_pass"] + trial["patience"] > trial.options["passes"] for trial in trials)
-    table.notes.append(f"{late} trainings ended at the cap of passes, the others when dev F had stopped to gain.")
+    table.notes.append(
+        f"Trainings that ended at the maximum number of passes: {late}; all others ended when dev F no longer rose."
+    )
     return table
 
 

@@ -103,8 +103,8 @@ def order_table(ledger: Ledger, order: int) -> Table:
     table.add("mean (the paper's: of nine)", *means(rows, [name + MEAN for name in PAPERS]), None, paper=known_means)
     if drawn(ledger):
         table.notes.append(
-            f"Without dev data: {', '.join(drawn(ledger))}. There up to {HELD_OUT} sentences drawn from train are dev "
-            f"data, {SHOWN} and the control learn from the others, CSP from all, as in the paper."
+            f"Without dev data: {', '.join(drawn(ledger))}. Up to {HELD_OUT} training sentences, drawn at random, are "
+            f"their dev data; {SHOWN} and the control are trained on the others, CSP on all, as in the paper."
         )
     return table
 

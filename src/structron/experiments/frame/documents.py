@@ -23,8 +23,8 @@ from structron.experiments.frame.verdict import (
 
 HEAD = """# What holds up
 
-Five papers, their claims in the order of each paper, and what comes out here, 10 to 24 years later. Written by
-`structron papers --write docs` from the files in `results/`; the tables behind it are in [results.md](results.md).
+The claims of five papers, and what comes out here, 10 to 24 years later. `structron papers --write docs` writes this
+page from the files in `results/`; the tables behind it are in [results.md](results.md).
 
 {counts}
 
@@ -46,14 +46,18 @@ def marks(name: str) -> tuple[str, str]:
 
 
 def renewed(text: str, experiment: Experiment, ledger: Ledger) -> str:
-    """A page with the tables of today between the marks of a paper."""
+    """A page with the tables of today between the marks of a paper; each note stands there once."""
     begin, end = marks(experiment.name)
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
     if not (found and closed):
         raise StructronError(f"no place for the tables of {experiment.name}; expected the lines {begin} and {end}")
-    tables = "\n\n".join(table.markdown() for table in experiment.tables(ledger))
-    return f"{before}{begin}\n\n{provenance(ledger)}\n\n{tables}\n\n{end}{after}"
+    tables: list[str] = []
+    known: set[str] = set()
+    for table in experiment.tables(ledger):
+        tables.append(table.markdown(known).rstrip("\n"))
+        known.update(table.notes)
+    return "\n\n".join([f"{before}{begin}", provenance(ledger), *tables, f"{end}{after}"])
 
 
 def provenance(ledger: Ledger) -> str:
@@ -62,7 +66,7 @@ def provenance(ledger: Ledger) -> str:
     spent = f"{len(ledger.trials)} trials, {hours:.1f} hours of processor time, version {', '.join(versions)}"
     if not ledger.trials:
         return "Not run yet."
-    unfinished = "" if ledger.finished else " **The full run is not finished**: this is what there is so far."
+    unfinished = "" if ledger.finished else " **The full run is not finished.**"
     return f"From `results/{ledger.path.name}`: {spent}.{unfinished}"
 
 
@@ -76,7 +80,7 @@ def papers_page(found: Sequence[tuple[Experiment, Ledger]]) -> str:
     counts = counts_table([(experiment, claims[experiment.name]) for experiment, _ in found])
     parts = [HEAD.format(rule=rule, counts=counts, chance=chance([claim for _, claim in every], corrected))]
     for experiment, ledger in found:
-        about = f"`{experiment.command}`. {provenance(ledger)} The pseudo-code stands in `{experiment.code}`."
+        about = f"`{experiment.command}`. {provenance(ledger)} Pseudo-code: `{experiment.code}`."
         own = claims[experiment.name]
         pieces = [f"## {experiment.title}", summary(experiment.page), picture_line(experiment, ledger)]
         pieces += [claims_table(own, {key: p for (name, key), p in holms.items() if name == experiment.name})]
@@ -111,9 +115,9 @@ def chance(claims: Sequence[Claim], corrected: Sequence[float | None]) -> str:
     decided = [(claim, p) for claim, p in tested if str(claim.verdict) in (REPRODUCED, NOT_REPRODUCED)]
     kept = sum(p <= LEVEL for _, p in decided)
     return (
-        f"{len(tested)} claims of the papers rest on a test. Were all methods alike, about {LEVEL * len(tested):.0f} "
-        f"of them would be decided by chance, half of them in the paper's favour. Of the {len(decided)} that are "
-        f"decided, {kept} keep p ≤ 0.05 after Holm's correction over all {len(tested)}."
+        f"{len(tested)} claims are tested. If all methods were equally good, about {LEVEL * len(tested):.0f} would be "
+        f"decided by chance, half of them in the paper's favour. Of the {len(decided)} that are decided, {kept} keep "
+        f"p ≤ 0.05 after Holm's correction over all {len(tested)}."
     )
 
 

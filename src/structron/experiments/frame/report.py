@@ -4,7 +4,7 @@ All of it is made from the ledger, so that it can be made again at any time, fro
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,10 +53,10 @@ class Table:
             texts.append("  ".join([first.ljust(widths[0]), *figures]).rstrip())
         return "\n".join([self.title, *(f"  {text}" for text in texts), *(f"  {note}" for note in self.notes)])
 
-    def markdown(self) -> str:
-        return "\n".join(
-            [f"**{self.title}**", "", markdown_rows(self.cells()), "", *(f"{note}  " for note in self.notes)]
-        )
+    def markdown(self, known: Container[str] = ()) -> str:
+        """known: notes that stand below an earlier table."""
+        notes = [f"{note}  " for note in self.notes if note not in known]
+        return "\n".join([f"**{self.title}**", "", markdown_rows(self.cells()), "", *notes])
 
 
 def markdown_rows(lines: Sequence[Sequence[str]]) -> str:

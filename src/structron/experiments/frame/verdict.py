@@ -1,17 +1,18 @@
 """Whether a claim of a paper holds here: computed, by one rule, from what was measured.
 
 **A is ahead of B.** The effect is the mean difference of their scores. *Reproduced*: it is above 0, with p ≤ 0.05 and a
-95 % interval that leaves out 0. *Not reproduced*: below 0, just so. Otherwise *smaller* if the interval ends below the
-paper's effect, so that an effect of the paper's size can be ruled out, and *not decidable* if it does not, or if the
-paper has no figure. Over data sets (six or more) p is that of the sign-flip test, and the interval holds all the
-differences that this test does not reject. On one data set p is that of a randomisation test over 25 blocks of the
-scored data; the interval is 1.96 standard errors, of blocks and of seeds together. Seeds never count as data sets.
+95 % interval that excludes 0. *Not reproduced*: the same below 0. Otherwise *smaller* if the interval ends below the
+paper's effect, which rules out an effect of that size, and *not decidable* if it does not, or if the paper has no
+figure. Over six or more data sets, p is that of the sign-flip test, and the interval holds all differences that this
+test does not reject. On one data set, p is that of a randomisation test over 25 blocks of the scored data, and the
+interval is 1.96 standard errors, over blocks and seeds together. Seeds never count as data sets.
 
 **A figure lies within bounds**, which come from the paper's figures: *reproduced* if its 95 % interval does, *not
-reproduced* if the interval lies outside, else *not decidable*. Counts and proofs have no interval: they hold or do not.
+reproduced* if the interval lies outside, otherwise *not decidable*. Counts and proofs have no interval: they hold or
+do not.
 
-**Several at once.** Reproduced if all are; else the worst of them, in the order not reproduced, smaller, not decidable.
-p is then the largest, or the smallest of those that go the other way times their number.
+**Several parts.** Reproduced if all are; otherwise the worst of them, in the order not reproduced, smaller, not
+decidable. p is then the largest, or the smallest of those that go the other way, times their number.
 
 The second p is Holm's, over all claims of all papers that have one.
 """

@@ -176,4 +176,4 @@ def invalid_drawing(what: str, name: str, found: dict[int, list[Trial]]) -> Iter
 def capped(trials: Sequence[Trial]) -> str:
     """How often training ended because there were no more passes, and not because dev had peaked."""
     many = sum(trial["best_pass"] + trial["patience"] > len(trial["passes"]["dev"]) for trial in trials)
-    return f"Trainings that ended at the cap of passes, before dev was sure to have peaked: {many} of {len(trials)}."
+    return f"Trainings that ended at the maximum number of passes, perhaps before the peak: {many} of {len(trials)}."
