@@ -520,7 +520,7 @@ class Chunks(Options):
 
     longest: int | None = whole("Longest chunk, in words (segments); longer ones are split.", default=50, none="none")
     positions: int = whole(
-        "Words of a chunk that features tell apart by position; the last stands for all further ones.",
+        "Word positions in a chunk with features of their own; the last stands for all further ones.",
         default=3,
         most=MAX_PLACES,
         flag=None,
@@ -528,7 +528,7 @@ class Chunks(Options):
         fixed=True,
     )
     whole_chunks: int = whole(
-        "Longest chunk with features of its whole sequence of words.",
+        "Length of the longest chunk whose whole sequence of words is a feature.",
         default=6,
         least=0,
         most=MAX_PLACES,
@@ -537,7 +537,7 @@ class Chunks(Options):
         fixed=True,
     )
     unseen_chunks: bool = switch(
-        "Features also of whole sequences that are no chunk in the training data (much memory).",
+        "Also use sequences that are not chunks in the training data as features (much memory).",
         default=False,
         flag=None,
         section="features",
@@ -565,7 +565,9 @@ class Trees(WordClusters, Tags):
     section: ClassVar[str] = "learning"
 
     columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
-    labelled: bool = switch("Heads only, without relations.", default=True, flag="--unlabelled", fixed=True)
+    labelled: bool = switch(
+        "Relations as well as heads; --unlabelled: heads only.", default=True, flag="--unlabelled", fixed=True
+    )
     nonprojective: str = choice(
         "Trees with crossing arcs: lift the arcs, or skip the sentences.",
         ("lift", "skip"),

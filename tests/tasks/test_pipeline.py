@@ -145,7 +145,7 @@ def test_several_parsers_vote(tmp_path):
     quick = [[(word.head, word.deprel) for word in s.words] for doc in found for s in doc.sentences]
     assert quick == best.part("parser").predict(rows, beam=2)
     assert best.trace(TEST[0].sentences[0], True, part="parser-backward").gold
-    with pytest.raises(StructronError, match="fast: not together with best"):
+    with pytest.raises(StructronError, match="fast and best: cannot be combined"):
         structron.Pipeline(best=True, fast=True).fit(docs)
 
 

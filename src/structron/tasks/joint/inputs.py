@@ -124,7 +124,9 @@ class JointTemplates:
         found = parse_templates(lines, str(source) if named else "templates")
         for name, offset in (part for template in found for part in template.parts):
             if name in HISTORY and offset < 0 and name in columns.names:
-                raise StructronError(f"column {name!r}: templates call labels before so; expected another name")
+                raise StructronError(
+                    f"column {name!r}: templates use this name for previous labels; expected another name"
+                )
             if name in HISTORY and offset < -MAX_HISTORY:
                 raise StructronError(f"templates: {name}[{offset}]: at most {MAX_HISTORY} labels back are possible")
             if name.partition(".")[0] in columns.outputs:

@@ -74,7 +74,7 @@ class Pipeline(Estimator):
             if name not in PARTS:
                 raise unknown("part", name, PARTS)
         if self.options.fast and self.options.best:
-            raise StructronError("fast: not together with best; expected one of them")
+            raise StructronError("fast and best: cannot be combined; expected one of them")
 
     @classmethod
     def kernels_of(cls, options: Mapping[str, Any]) -> str:
