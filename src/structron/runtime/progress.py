@@ -97,10 +97,10 @@ class Tally:
             from rich.progress import Progress as Bar
             from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+            columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
             self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self.bar.start()
-            self.bar.add_task("")
+            self.bar.add_task(f"writing {output}")
 
     def __str__(self) -> str:
         counts = ((n, kind if n == 1 else f"{kind}s") for kind, n in self.counts.items())
