@@ -24,14 +24,14 @@ tables = st.dictionaries(words, paths, min_size=1, max_size=12)
 def test_words_have_the_first_bits_of_their_class(table, others, length):
     clusters, asked = Clusters.of(table), [*table, *others]
     expected = [table.get(word, "")[: length or None] for word in asked]
-    assert clusters.texts(asked, length) == expected
+    assert clusters.texts(asked, [length])[0] == expected
     name = f"c{length or ''}"
     column = clusters.columns(Column.of(asked), [name])[name]
     assert column.texts() == expected
     values = column.known[0, 0][column.ids]
     assert [bool(value) for value in values] == [bool(text) for text in expected]
     again = Clusters.take(clusters.about, dict(clusters.tensors))
-    assert again.texts(asked, length) == expected
+    assert again.texts(asked, [length])[0] == expected
     assert again.summary == clusters.summary
 
 
@@ -49,8 +49,8 @@ def test_the_same_classes_in_every_format(tmp_path):
         for file in (name, f"{name}.gz"):
             clusters = Clusters.from_file(tmp_path / file)
             assert clusters.tree
-            assert clusters.texts([*table, "cat"], 0) == [*table.values(), ""]
-            assert clusters.texts(["the", "a", "dog"], 3) == ["001", "001", "10"]
+            assert clusters.texts([*table, "cat"], [0])[0] == [*table.values(), ""]
+            assert clusters.texts(["the", "a", "dog"], [3])[0] == ["001", "001", "10"]
 
 
 def test_numbers_have_no_prefixes(tmp_path):
@@ -58,11 +58,11 @@ def test_numbers_have_no_prefixes(tmp_path):
     file.write_text("the\t12\na\t12\ndog\t7\n")
     clusters = Clusters.from_file(file)
     assert not clusters.tree
-    assert clusters.texts(["a", "the", "dog", "cat"], 0) == ["12", "12", "7", ""]
-    assert clusters.texts(["a", "the", "dog", "cat"], 4) == [""] * 4
+    assert clusters.texts(["a", "the", "dog", "cat"], [0])[0] == ["12", "12", "7", ""]
+    assert clusters.texts(["a", "the", "dog", "cat"], [4])[0] == [""] * 4
     again = Clusters.take(clusters.about, dict(clusters.tensors))
-    assert again.texts(["a", "cat"], 4) == ["", ""]
-    assert again.texts(["a", "cat"], 0) == ["12", ""]
+    assert again.texts(["a", "cat"], [4])[0] == ["", ""]
+    assert again.texts(["a", "cat"], [0])[0] == ["12", ""]
 
 
 def test_tables_of_spacy_have_the_lowest_bit_first(tmp_path):
@@ -71,10 +71,10 @@ def test_tables_of_spacy_have_the_lowest_bit_first(tmp_path):
     file.write_bytes(gzip.compress(json.dumps(table, indent=1).encode()))
     clusters = Clusters.from_file(file)
     assert len(clusters) == 3
-    assert clusters.texts([*table], 0) == ["11010", "01000", "00001", ""]
+    assert clusters.texts([*table], [0])[0] == ["11010", "01000", "00001", ""]
     for word, number in table.items():
         if number:
-            assert int(clusters.texts([word], 4)[0][::-1], 2) == number & 15
+            assert int(clusters.texts([word], [4])[0][0][::-1], 2) == number & 15
 
 
 @pytest.mark.parametrize(

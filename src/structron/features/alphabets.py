@@ -193,10 +193,10 @@ class ParserInput:
         """What each atom says of each text of its column."""
         types = {name: column.types for name, column in columns.items()}
         found = texts_of([atom for atom in self.atoms if atom.kind != CLUSTER], types, EMPTY)
-        for k, atom in enumerate(self.atoms):
-            if atom.kind == CLUSTER and self.clusters is not None:
-                own = [text or EMPTY for text in self.clusters.texts(types[atom.column], atom.length)]
-                found.insert(k, own)
+        lengths = {k: atom.length for k, atom in enumerate(self.atoms) if atom.kind == CLUSTER}
+        if lengths and self.clusters is not None:
+            for k, said in zip(lengths, self.clusters.texts(types[self.word], lengths.values()), strict=True):
+                found.insert(k, [text or EMPTY for text in said])
         return found
 
     def tensors(self) -> Tensors:

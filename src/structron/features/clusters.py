@@ -99,10 +99,12 @@ class Clusters:
         place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[place] == wanted, self.numbers[place], -1)
 
-    def texts(self, words: list[str], length: int) -> list[str]:
-        """The first bits of each word's class (0: all of it); "" for words without."""
-        names, place, _ = self._prefixes(length)
-        return list(map(names.__getitem__, place[self.of_words(words)].tolist()))
+    def texts(self, words: list[str], lengths: Iterable[int]) -> list[list[str]]:
+        """For each length, the first bits of each word's class (0: all of it); "" for words without."""
+        numbers = self.of_words(words)
+        return [
+            list(map(names.__getitem__, place[numbers].tolist())) for names, place, _ in map(self._prefixes, lengths)
+        ]
 
     def columns(self, words: Column, names: Iterable[str]) -> dict[str, Column]:
         """Atoms of words as columns, in which words without a class have no value."""

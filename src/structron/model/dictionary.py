@@ -22,10 +22,10 @@ class Dictionary:
 
     def find(self, types: list[str]) -> np.ndarray:
         """int64[types]: the place of each type among the words, -1 for unknown ones."""
-        hashes = hash_list(types)
-        place = np.minimum(np.searchsorted(self.words, hashes), max(len(self.words) - 1, 0))
-        if not len(self.words):
+        if not types or not len(self.words):
             return np.full(len(types), -1)
+        hashes = hash_list(types)
+        place = np.minimum(np.searchsorted(self.words, hashes), len(self.words) - 1)
         return np.where(self.words[place] == hashes, place, -1)
 
     def merged(self, other: "Dictionary", labels: int) -> "Dictionary":
@@ -54,12 +54,12 @@ class Dictionary:
         neither, may have any label, or those of UNSEEN."""
         if not self.mask.any():
             return np.zeros(tokens.stop - tokens.start, np.int64)
-        place = self.find(prepared.word_types)
-        unseen = int(self.find([UNSEEN])[0])
+        found = self.find([UNSEEN, *prepared.word_types])
+        unseen, place = found[0], found[1:]
         if unseen >= 0:
             new = np.flatnonzero(place < 0)
             words = [prepared.word_types[k] for k in new.tolist()]
-            lower, capital = (self.find(list(map(change, words))) for change in (str.lower, str.capitalize))
+            lower, capital = self.find([*map(str.lower, words), *map(str.capitalize, words)]).reshape(2, -1)
             place[new] = np.where(lower >= 0, lower, np.where(capital >= 0, capital, unseen))
         return np.where(place < 0, 0, self.mask[place]).astype(np.int64)[prepared.word_ids[tokens]]
 
