@@ -6,11 +6,13 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 from projects import project
 
 from helpers import SOURCE
+from structron.cli import main
 from structron.errors import StructronError
 from structron.teach.project import LEASE_SECONDS, VERSION, Answer, Project, is_project
 
@@ -96,6 +98,54 @@ def test_other_files_are_not_projects(tmp_path, made):
         Project.create(made.path, task="tagger")
     with pytest.raises(StructronError, match="no such project"):
         Project(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wrong"),
+    [
+        ("labels", "7", "damaged settings"),
+        ("labels", "[1]", "damaged settings"),
+        ("labels", "[", "damaged settings"),
+        ("overlap", '"x"', "damaged settings"),
+        ("task", '"none"', "of the task 'none'"),
+        ("task", "[]", "of the task"),
+    ],
+)
+def test_damaged_settings(name, value, wrong, made, capsys):
+    made.base.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+    made.close()
+    out = made.path.with_name("out.conll")
+    assert main(["teach", str(made.path), "--export", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert wrong in line
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("column", ["data", "known"])
+def test_damaged_sentences(column, made):
+    made.base.execute(f"UPDATE sentences SET {column} = '[' WHERE id = 2")
+    with pytest.raises(StructronError, match="a damaged sentence"):
+        made.item(2)
+    assert made.item(1).id == 1
+
+
+def test_an_answer_is_checked_and_saved_in_one_step(made, monkeypatch):
+    """No other window can be given the sentence between the two."""
+    item, changed = made.ask("a", "ann"), []
+    other, find = Project(made.path), made.item
+    other.base.execute("PRAGMA busy_timeout = 0")
+
+    def meanwhile(sentence):
+        with suppress(StructronError):
+            other.set("note", 1)
+            changed.append(sentence)
+        return find(sentence)
+
+    monkeypatch.setattr(made, "item", meanwhile)
+    made.answer(item.id, "a", said(item))
+    assert not changed
+    other.set("note", 1)
+    other.close()
 
 
 def test_what_the_disk_refuses_is_told_in_a_line(made):

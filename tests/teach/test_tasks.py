@@ -11,6 +11,7 @@ from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.eval.agreement import cohen_kappa
 from structron.teach.tasks import TASKS
+from structron.text.trees import MARK
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,10 @@ def padded(item, labels, rest="O"):
         (["B-DISH"], "no label 'B-DISH'"),
         ([7], "no label 7"),
         (["X"], "no label 'X'"),
+        (["PER"], "no label 'PER'"),
+        (["B-O"], "no label 'B-O'"),
+        (["B-"], "no label 'B-'"),
+        ([["B-PER"]], "no label"),
     ],
 )
 def test_labels_that_cannot_be(item, labels, wrong):
@@ -44,6 +49,19 @@ def test_labels_that_cannot_be(item, labels, wrong):
 def test_labels_that_can_be(item, labels):
     known = padded(item, labels)
     assert TASKS["entities"].check(item, known, ["PER", "LOC"]) == known
+
+
+@pytest.mark.parametrize("name", ["?", "_", "O", "B", "a b", "", "\x7f", "\ud800", "x" * 41])
+def test_names_that_no_label_of_spans_can_have(name):
+    with pytest.raises(StructronError, match="label: "):
+        TASKS["entities"].check_label(name)
+
+
+def test_names_of_labels():
+    assert TASKS["tagger"].check_label(" O ") == "O"
+    assert TASKS["entities"].check_label("A|B") == "A|B"
+    with pytest.raises(StructronError, match="another name"):
+        TASKS["parser"].check_label(f"obl{MARK}nsubj")
 
 
 def test_the_number_of_labels(item):

@@ -1,5 +1,7 @@
 """What the server of a project answers, to what it understands and to what it does not."""
 
+import json
+
 import httpx
 import pytest
 from projects import project
@@ -42,14 +44,45 @@ def test_a_session(http):
         ("ask", {"window": "w"}, 422, "who"),
         ("ask", {**ME, "more": 1}, 422, "more"),
         ("ask", [], 422, ""),
+        ("answer", {**ME, "sentence": 1 << 70, "known": None}, 422, "sentence"),
+        ("answer", {**ME, "sentence": 1, "known": {"labels": [["B-PER"]]}}, 422, "one for each"),
+        ("answer", {**ME, "sentence": 1, "known": None, "predicted": {"labels": ["\ud800"]}}, 422, "surrogate"),
+        ("ask", {"window": "\ud800", "who": "ann"}, 422, "surrogate"),
         ("label", {"label": "<b> x"}, 422, "without spaces"),
+        ("label", {"label": "?"}, 422, "expected another name"),
+        ("label", {"label": "\x9b2J"}, 422, "characters"),
     ],
 )
 def test_mistakes(path, body, status, said, http):
-    found = http.post(f"/api/teach/{path}", json=body)
+    headers = {"content-type": "application/json"}
+    found = http.post(f"/api/teach/{path}", content=json.dumps(body), headers=headers)
     assert found.status_code == status
     assert said in str(found.json()["detail"])
     assert http.get("/api/teach/status").json()["answered"] == 0
+
+
+@pytest.mark.parametrize(
+    "predicted",
+    [{}, {"labels": []}, {"labels": ["O"] * 999}, {"heads": [1]}, {"labels": [[]]}, {"labels": [1e400]}],
+    ids=str,
+)
+def test_predictions_that_were_never_shown(predicted, http):
+    """They count for nothing; what a person says counts."""
+    item = http.post("/api/teach/ask", json=ME).json()["item"]
+    count = len(item["words"])
+    if predicted.get("labels") and len(predicted["labels"]) == 1:
+        predicted = {"labels": predicted["labels"] * count}
+    body = {**ME, "sentence": item["sentence"], "known": {"labels": ["O"] * count}, "predicted": predicted}
+    saved = http.post(
+        "/api/teach/answer", content=json.dumps(body), headers={"content-type": "application/json"}
+    ).json()
+    assert (saved["saved"], saved["status"]["answered"], saved["status"]["corrected"]) == (1, 1, 0)
+
+
+def test_a_project_of_any_name_can_be_exported(serve, tmp_path):
+    with httpx.Client(base_url=serve(project(tmp_path / 'a\n"é\\.teach', count=2)), timeout=60) as http:
+        said = http.get("/api/teach/export/jsonl").headers["content-disposition"]
+    assert said == 'attachment; filename="a____.jsonl"'
 
 
 def test_addresses_that_are_not_there(http):

@@ -102,6 +102,18 @@ def test_what_prodigy_and_doccano_write(line, fresh, tmp_path):
         ("x.jsonl", '{"spans": []}', "x.jsonl:1: not a text with spans"),
         ("x.jsonl", "[", "x.jsonl:1: not a text"),
         ("x.jsonl", '{"text": " "}', "x.jsonl:1: no text"),
+        ("x.jsonl", '{"text": "Ann.", "spans": [[40, 43, "PER"]]}', "x.jsonl:1: PER from 40 to 43"),
+        ("x.jsonl", '{"text": "Ann.", "spans": [[0, Infinity, "PER"]]}', "x.jsonl:1: not a text with spans"),
+        ("x.jsonl", '{"text": "Ann.", "spans": [[0, 3, "a b"]]}', "without spaces"),
+        ("x.jsonl", '{"text": "Ann.", "spans": [[0, 3, ""]]}', "x.jsonl: label 'B-'"),
+        ("x.jsonl", '{"text": "Ann.", "spans": [[0, 3, "?"]]}', "x.jsonl: label: '\\?'"),
+        ("x.jsonl", '{"text": "Ann \\ud800."}', "x.jsonl:1: an incomplete surrogate pair"),
+        ("x.jsonl", "[" * 100_000, "x.jsonl:1: not a text"),
+        ("x.jsonl", '{"text": "Ann.", "tokens": [{"start": 2, "end": 9}]}', "x.jsonl:1: a token from 2 to 9"),
+        ("x.jsonl", '{"text": "a b", "tokens": [{"start": 2, "end": 3}, {"start": 0, "end": 1}]}', "from 0 to 1"),
+        ("x.jsonl", '{"text": "a b", "tokens": [{"start": 0, "end": 2}]}', "from 0 to 2"),
+        ("x.conll", "Ann\tPER\n", "x.conll: label 'PER'"),
+        ("x.conll", "Ann\tB\n", "x.conll: label 'B-'"),
         ("x.conllu", "1\tAnn\n", "x.conllu:1"),
         ("empty.txt", "", "no sentences"),
     ],
@@ -111,6 +123,18 @@ def test_bad_files_name_the_place_and_add_nothing(name, content, wrong, fresh, t
     with pytest.raises(StructronError, match=wrong):
         exchange.add_files(fresh, [str(tmp_path / name)], "english")
     assert fresh.counts()["sentences"] == 0
+
+
+@pytest.mark.parametrize("label", ["A|B", "a\\b", "A=B", "B-X", "é,[#"])
+@pytest.mark.parametrize("format", ["conll", "conllu", "jsonl"])
+def test_odd_labels_come_back(label, format, fresh, tmp_path):
+    fresh.add("a", doc_of([Given(["Ann", "Bo", "."])]), [{"labels": [f"B-{label}", f"I-{label}", "O"]}])
+    exchange.write_file(fresh, str(tmp_path / f"out.{format}"), None, False)
+    again = Project.create(tmp_path / "b.teach", task="entities", labels=[], overlap=0, start=None, seed=1)
+    exchange.add_files(again, [str(tmp_path / f"out.{format}")], "english")
+    assert known_of(again) == known_of(fresh)
+    assert again.labels() == [label]
+    again.close()
 
 
 def test_a_file_is_added_whole_or_not_at_all(fresh, tmp_path):

@@ -3,7 +3,7 @@
 White space is kept as UDPipe keeps it: ``SpaceAfter=No``, ``SpacesAfter=\\s\\n``, ``SpacesBefore=`` and, for a token
 that the text breaks across lines, ``SpacesInToken=`` in MISC, with the escapes ``\\s \\t \\r \\n \\p \\\\ \\u00A0``; so
 a text comes back to the character. Where a file says nothing there is one space after a token, and a blank line before
-a paragraph or document. Entities are ``NER=B-PER`` in the MISC of their words.
+a paragraph or document. Entities are ``NER=B-PER`` in the MISC of their words, with the same escapes.
 """
 
 import re
@@ -223,7 +223,7 @@ def _take_entities(sentence: Sentence) -> None:
     for k, word in enumerate(words):
         for attribute in _attributes(word.misc):
             if attribute.startswith(_NER):
-                labels[k] = attribute.removeprefix(_NER)
+                labels[k] = _unescape(attribute.removeprefix(_NER))
     if not all(map(_CHUNK_LABEL.fullmatch, labels)):
         return
     for word, label in zip(words, labels, strict=True):
@@ -280,7 +280,7 @@ def write_sentence(sentence: Sentence, spaces_before: str, ends: bool, number: i
         for w in token.words:
             misc = w.misc if many else _spaced(w.misc, space, spaces_before, last, token.spelled)
             if labels and labels[place] != "O":
-                misc = _join_misc(_without(misc, _NER), _NER + labels[place])
+                misc = _join_misc(_without(misc, _NER), _NER + _escape(labels[place]))
             head = "_" if w.head is None else w.head
             lines.append(
                 f"{w.id}\t{w.form}\t{w.lemma}\t{w.upos}\t{w.xpos}\t{w.feats}\t{head}\t{w.deprel}\t{w.deps}\t{misc}"

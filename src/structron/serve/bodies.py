@@ -69,6 +69,8 @@ def _check_size(body: bytes) -> None:
 
 
 def _check_counts(value: Any, depth: int) -> None:
+    if isinstance(value, str) and not _is_whole(value):
+        raise StructronError("body: an incomplete surrogate pair; expected valid Unicode")
     if not isinstance(value, dict | list):
         return
     if not depth:
@@ -78,6 +80,14 @@ def _check_counts(value: Any, depth: int) -> None:
         raise StructronError(f"body: {len(value):,} {what}; expected at most {most:,}")
     for own in value.values() if isinstance(value, dict) else value:
         _check_counts(own, depth - 1)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text has no halves of pairs, which JSON can spell."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def read_form(body: bytes, content_type: str) -> dict[str, str]:

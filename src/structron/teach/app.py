@@ -1,5 +1,6 @@
 """The addresses of `structron teach`: the page, what it asks, and what it says. Limits are those of the server."""
 
+import re
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
@@ -35,7 +36,7 @@ class Asking(Strict):
 class Answering(Asking):
     """What somebody says of a sentence; without it the sentence is skipped."""
 
-    sentence: int
+    sentence: int = Field(ge=0, lt=1 << 63)
     known: dict[Literal["labels", "heads", "relations"], list[Any]] | None = None
     predicted: dict[Literal["labels", "heads", "relations"], list[Any]] | None = None
 
@@ -106,7 +107,7 @@ def _add_questions(app: FastAPI, teacher: Teacher, threads: RequestThreads) -> N
     async def exported(format: str) -> Response:
         if format not in OUTPUTS or format == "brat":
             raise LookupError(f"no format {format} here; expected conll, conllu or jsonl")
-        name = f"{teacher.project.path.stem}.{format}".encode("ascii", "replace").decode().replace('"', "_")
+        name = re.sub(r"[^ !#-\[\]-~]", "_", f"{teacher.project.path.stem}.{format}")
         text = await threads.run(lambda: export(teacher.project, format))
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(text, media_type="text/plain; charset=utf-8", headers=headers)

@@ -9,8 +9,8 @@ from structron.cli.files import say
 from structron.cli.places import check_model_place, check_output, check_places, check_text_place
 from structron.errors import StructronError, counted, unknown
 from structron.teach.exchange import add_files, format_of, matching, write_file
-from structron.teach.project import Project, check_name
-from structron.teach.tasks import TASKS
+from structron.teach.project import Project
+from structron.teach.tasks import TASKS, task_of
 from structron.teach.teacher import load_start
 from structron.text.trees import MARK
 
@@ -81,7 +81,7 @@ def _make(path: str, texts: Sequence[str] | None, settings: dict[str, Any], toke
         raise unknown("--task", task, TASKS)
     if not 0 <= (settings["--overlap"] or 0) <= 100:
         raise StructronError("--overlap: expected a percentage from 0 to 100")
-    labels = [check_name(label, "--labels", 40) for label in (settings["--labels"] or "").split(",") if label]
+    labels = [TASKS[task].check_label(label, "--labels") for label in (settings["--labels"] or "").split(",") if label]
     if settings["--start"]:
         labels += [label for label in _labels_of(load_start(settings["--start"], task), task) if label not in labels]
     made = {"task": task, "labels": list(dict.fromkeys(labels)), "overlap": settings["--overlap"] or 0, "seed": 1}
@@ -117,7 +117,7 @@ def _labels_of(model: Any, task: str) -> list[str]:
 
 def _train(project: Project, path: str) -> None:
     """A model of all that is known, with the defaults of its task."""
-    task = TASKS[project.settings["task"]]
+    task = task_of(project)
     check_model_place("--train", path, task.name)
     items = [item for aside in (False, True) for item in project.known(aside)]
     new = task.new()

@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from io import StringIO
 from itertools import chain
 from pathlib import Path
@@ -20,7 +21,7 @@ from structron.tasks.pipeline.annotate import words_of
 from structron.tasks.pipeline.stream import blocks, move
 from structron.tasks.registry import load
 from structron.teach.project import DONE, Project, is_project
-from structron.teach.tasks import OUTSIDE, TASKS, Known, Task
+from structron.teach.tasks import OUTSIDE, Known, Task, task_of
 
 Text = tuple[Doc, list[Known | None]]
 """A document, and what is known of each of its sentences."""
@@ -29,6 +30,8 @@ OPEN = "?"
 """An open label in columns."""
 SENTENCES = 1_000
 """Sentences of a text of columns or lines."""
+LONGEST_LABEL = 400
+"""Characters of a label in a file: tags may list features."""
 
 
 class Importer:
@@ -124,12 +127,13 @@ class Importer:
                 spans = data.get("spans", data.get("label", data.get("labels", data.get("entities"))))
                 found = None if spans is None else [_span(own) for own in spans]
                 tokens = [(int(t["start"]), int(t["end"])) for t in data.get("tokens") or ()]
-            except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
                 raise StructronError(
                     f"{where}: not a text with spans; expected JSON with text and, if annotated, spans"
                 ) from None
             if not isinstance(text, str) or not text.strip():
                 raise StructronError(f"{where}: no text")
+            _check_text(text, tokens, where)
             skipped = data.get("answer") in ("reject", "ignore")
             doc = Doc.from_spans(text, [tokens]) if tokens else self.tokenized(text)
             yield doc, self._from_spans(doc, None if skipped else found, where)
@@ -182,7 +186,23 @@ class Importer:
                 for k in inside:
                     labels[k] = ("B-" if k == inside[0] else "I-") + label
             known.append({"labels": labels})
+        if left:
+            lo, hi, label = left[0]
+            raise StructronError(f"{where}: {label} from {lo} to {hi}; expected places within the text")
         return known
+
+
+def _check_text(text: str, tokens: Sequence[tuple[int, int]], where: str) -> None:
+    """Refuse what no file can keep, and tokens that are not in a text one after the other."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise StructronError(f"{where}: an incomplete surrogate pair; expected valid Unicode") from None
+    end = 0
+    for lo, hi in tokens:
+        if not end <= lo < hi <= len(text) or text[lo:hi] != text[lo:hi].strip():
+            raise StructronError(f"{where}: a token from {lo} to {hi}; expected words of the text, one after the other")
+        end = hi
 
 
 def _span(own: Any) -> tuple[int, int, str]:
@@ -214,15 +234,24 @@ def matching(patterns: Sequence[str]) -> list[str]:
 
 def add_files(project: Project, patterns: Sequence[str], tokenizer: str) -> tuple[int, int]:
     """Add files to a project, each whole or not at all; returns the number of sentences, and of answered ones."""
-    task = TASKS[project.settings["task"]]
+    task = task_of(project)
     importer = Importer(task, tokenizer)
     sentences = answered = 0
     for path in matching(patterns):
-        own, known = project.add_all(_named(importer.texts(path), os.path.basename(path)), task.labels_in)
+        texts = _named(importer.texts(path), os.path.basename(path))
+        own, known = project.add_all(texts, partial(_labels_in, task, path))
         sentences, answered = sentences + own, answered + known
     if not sentences:
         raise StructronError(f"{', '.join(patterns)}: no sentences; expected some text")
     return sentences, answered
+
+
+def _labels_in(task: Task, path: str, known: Known) -> list[str]:
+    """The labels of a sentence of a file, which have to be such as a project can have."""
+    for label in known["labels"] if task.spans else ():
+        if label not in (None, OUTSIDE) and not (label[:2] in ("B-", "I-") and label[2:]):
+            raise StructronError(f"{path}: label {quoted(label)}; expected O, or B- or I- and a name")
+    return [task.check_label(label, f"{path}: label", LONGEST_LABEL) for label in task.labels_in(known)]
 
 
 def _named(texts: Iterator[Text], name: str) -> Iterator[tuple[str, Doc, list[Known | None]]]:
@@ -248,7 +277,7 @@ def format_of(path: str | Path, format: str | None = None) -> str:
 
 def documents(project: Project, complete: bool = True) -> Iterator[tuple[str, Doc]]:
     """Texts with what is known of them. complete: whole texts; or only the sentences that are answered."""
-    task = TASKS[project.settings["task"]]
+    task = task_of(project)
     for name, doc, items in project.documents():
         kept = []
         for sentence, item in zip(doc.sentences, items, strict=True):
@@ -278,7 +307,7 @@ def export(project: Project, format: str, complete: bool = False) -> str:
 
 def _write_columns(project: Project, out: StringIO, complete: bool) -> None:
     """The word and its label, `?` where it is open."""
-    task = TASKS[project.settings["task"]]
+    task = task_of(project)
     if task.trees:
         raise StructronError("trees cannot be written as columns; expected the format conllu")
     for _, doc, items in project.documents():

@@ -4,6 +4,7 @@ What a method returns from is on disk (WAL, synchronous): `kill -9` and a full d
 """
 
 import json
+import re
 import sqlite3
 import threading
 import time
@@ -51,6 +52,8 @@ ASIDE = 10
 """One sentence in so many is not learned from, and scored."""
 KEPT_MODELS = 3
 NEW, DONE, SKIPPED = 0, 1, 2
+UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that no name has: controls and halves of pairs."""
 
 
 Text = tuple[str, Doc, Sequence[dict[str, list] | None] | None]
@@ -96,7 +99,13 @@ class Project:
             raise StructronError(f"{path}: cannot be opened: {error}") from None
         except sqlite3.Error as error:
             raise StructronError(f"{path}: not a project of 'structron teach' ({error})") from None
-        self.settings: dict[str, Any] = {name: json.loads(value) for name, value in found}
+        try:
+            self.settings: dict[str, Any] = {name: json.loads(value) for name, value in found}
+            whole = all(isinstance(label, str) for label in self.settings.get("labels", []))
+        except (ValueError, TypeError):
+            whole = False
+        if not whole or not isinstance(self.settings.get("overlap", 0), int):
+            raise StructronError(f"{path}: damaged settings; expected a project that 'structron teach' made")
 
     @classmethod
     def create(cls, path: str | Path, **settings: Any) -> "Project":
@@ -139,6 +148,7 @@ class Project:
             raise StructronError(
                 f"{self.path}: a project of version {version}; this program knows versions up to {VERSION}: upgrade"
             )
+        self.base.execute("PRAGMA trusted_schema = OFF")
         self.base.execute("PRAGMA journal_mode = WAL")
         self.base.execute("PRAGMA synchronous = FULL")
         self.base.execute("PRAGMA foreign_keys = ON")
@@ -285,10 +295,13 @@ class Project:
     def items(self, where: str, *values: Any) -> list[Item]:
         """The sentences for which an SQL condition holds."""
         found = self.rows(f"SELECT id, text, data, known, done, aside FROM sentences WHERE {where}", *values)
-        return [
-            Item(id, text, json.loads(data), loaded(known), done, bool(aside))
-            for id, text, data, known, done, aside in found
-        ]
+        try:
+            return [
+                Item(id, text, json.loads(data), loaded(known), done, bool(aside))
+                for id, text, data, known, done, aside in found
+            ]
+        except (ValueError, TypeError):
+            raise StructronError(f"{self.path}: a damaged sentence; expected JSON") from None
 
     def items_of(self, sentences: Sequence[int]) -> list[Item]:
         """Some sentences, in this order."""
@@ -356,10 +369,10 @@ class Project:
 
     def answer(self, sentence: int, window: str, answer: Answer) -> int:
         """Keep what a person said; returns the number of the answer."""
-        if not self.holds(window, sentence):
-            raise StructronError(f"sentence {sentence}: not saved, because another window has it now")
-        before = self.item(sentence)
         with self.saving() as base:
+            if not self.holds(window, sentence):
+                raise StructronError(f"sentence {sentence}: not saved, because another window has it now")
+            before = self.item(sentence)
             number = base.execute(
                 "INSERT INTO answers (sentence, time, who, kind, before, after, predicted, corrected) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -502,6 +515,6 @@ def loaded(text: str | None) -> Any:
 def check_name(name: str, what: str, longest: int = 100) -> str:
     """A name that a person gave, without spaces around it."""
     name = name.strip()
-    if not name or len(name) > longest or any(ord(c) < 32 for c in name):
+    if not name or len(name) > longest or UNFIT.search(name):
         raise StructronError(f"{what}: {quoted(name)}; expected 1 to {longest} characters")
     return name

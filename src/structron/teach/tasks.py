@@ -11,10 +11,11 @@ from structron.errors import StructronError, quoted
 from structron.estimator import Estimator
 from structron.io.exports import entity_labels
 from structron.tasks import registry
-from structron.teach.project import Item
+from structron.teach.project import Item, Project, check_name
 from structron.text import schemes
 from structron.text.analysis import Sentence
 from structron.text.sentences import Document
+from structron.text.trees import MARK
 
 Known = dict[str, list]
 WORD_COLUMNS = {
@@ -28,6 +29,10 @@ WORD_COLUMNS = {
 }
 """What a column of a model holds of a word."""
 OUTSIDE = "O"
+OPEN_MARKS = ("?", "_")
+"""What stands for an open label in columns and in CoNLL-U."""
+LONGEST_LABEL = 40
+"""Characters."""
 
 
 @dataclass(frozen=True)
@@ -106,16 +111,39 @@ class Task:
         if set(given) != {"labels"} or not isinstance(found, list) or len(found) != len(forms):
             raise StructronError(f"labels: expected one for each of the {len(forms)} words, null where it is open")
         before: str | None = OUTSIDE
+        allowed = {OUTSIDE, *(f"{letter}-{own}" for own in labels for letter in "BI")} if self.spans else {*labels}
         for k, (form, label) in enumerate(zip(forms, found, strict=True), 1):
-            kind = label[2:] if self.spans and isinstance(label, str) and label[:2] in ("B-", "I-") else label
-            if label is not None and kind not in ((*labels, OUTSIDE) if self.spans else labels):
+            if label is not None and not (isinstance(label, str) and label in allowed):
                 raise StructronError(
                     f"word {k} ({quoted(form)}): no label {quoted(label)}; expected one of {', '.join(labels)}"
                 )
-            if self.spans and label is not None and label.startswith("I-") and before not in (None, label, f"B-{kind}"):
-                raise StructronError(f"word {k} ({quoted(form)}): {label} after {before}; expected B-{kind}")
+            if self.spans and label is not None and label[:2] == "I-" and before not in (None, label, f"B-{label[2:]}"):
+                raise StructronError(f"word {k} ({quoted(form)}): {label} after {before}; expected B-{label[2:]}")
             before = label
         return {"labels": found}
+
+    def guessed(self, item: Item, given: Any) -> Known | None:
+        """A prediction as a page sends it back: of the kind and the size that it was shown in; else None."""
+        names, count = set(self.empty(item)), len(words_of(item))
+        if not isinstance(given, dict) or set(given) != names:
+            return None
+        for name, values in given.items():
+            kind = int if name == "heads" else str
+            if not isinstance(values, list) or len(values) != count:
+                return None
+            if not all(own is None or type(own) is kind for own in values):
+                return None
+        return given
+
+    def check_label(self, name: str, what: str = "label", longest: int = LONGEST_LABEL) -> str:
+        """A new label, without spaces around it; none that means something else in a file."""
+        name = check_name(name, what, longest)
+        if any(c.isspace() for c in name):
+            raise StructronError(f"{what}: {quoted(name)}; expected a word, without spaces")
+        taken = (*OPEN_MARKS, *((OUTSIDE, "B", "I") if self.spans else ()))
+        if name in taken or (self.trees and MARK in name):
+            raise StructronError(f"{what}: {quoted(name)} has a meaning of its own in files; expected another name")
+        return name
 
     def read(self, sentence: Sentence) -> Known | None:
         """What a document says of a sentence: None, if nothing."""
@@ -160,6 +188,16 @@ TASKS = {
     "parser": Task("parser", ("form", "upos", "head", "deprel"), (), trees=True),
 }
 """The tasks that `structron teach` knows."""
+
+
+def task_of(project: Project) -> Task:
+    """The task of a project."""
+    name = project.settings.get("task")
+    if not isinstance(name, str) or name not in TASKS:
+        raise StructronError(
+            f"{project.path}: a project of the task {quoted(name)}; expected one of {', '.join(TASKS)}"
+        )
+    return TASKS[name]
 
 
 def words_of(item: Item) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from structron.eval.agreement import cohen_kappa
 from structron.tasks.choosing import Doubter
 from structron.tasks.registry import load
 from structron.teach.project import DONE, NEW, Answer, Item, Project, check_name
-from structron.teach.tasks import TASKS, Known, check_columns
+from structron.teach.tasks import TASKS, Known, check_columns, task_of
 
 EARLIER = 8
 """Earlier sentences that are learned again with a new one."""
@@ -48,7 +48,7 @@ class Teacher:
 
     def __init__(self, project: Project):
         self.project = project
-        self.task = TASKS[project.settings["task"]]
+        self.task = task_of(project)
         self.random = random.Random(project.settings.get("seed", 1))
         self.changed = threading.Condition()
         self.waiting: list[int] = []  # sentences that are answered and not learned from yet
@@ -103,10 +103,7 @@ class Teacher:
 
     def add_label(self, name: str) -> list[str]:
         """One more label."""
-        name = check_name(name, "label", 40)
-        if any(c.isspace() for c in name) or (self.task.spans and name in ("O", "B", "I")):
-            raise StructronError(f"label: {name!r}; expected a word, without spaces")
-        self.project.add_labels([name])
+        self.project.add_labels([self.task.check_label(name)])
         return self.labels
 
     def ask(self, window: str, who: str) -> dict[str, Any] | None:
@@ -150,10 +147,8 @@ class Teacher:
         if given is None:
             return self.project.answer(sentence, window, Answer(who, "skip", None, None, 0))
         known = self.task.check(item, given, self.labels)
-        if predicted is not None:
-            with contextlib.suppress(StructronError, KeyError, TypeError):
-                predicted = self.task.check(item, predicted, [*self.labels, *self.task.labels_in(predicted)])
-        corrected = self.task.corrected(predicted, known) if predicted is not None else 0
+        predicted = self.task.guessed(item, predicted)
+        corrected = self.task.corrected(predicted, known)
         number = self.project.answer(sentence, window, Answer(who, "answer", known, predicted, corrected))
         enough = max(ANEW, ANEW_SHARE * self.project.count(DONE))
         with self.changed:
