@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -182,6 +183,19 @@ def test_places(monkeypatch, tmp_path):
         assert cache.places() == (tmp_path / "xdg" / "structron" / "kernels", cache.private_folder())
     finally:
         cache.places.cache_clear()
+
+
+def test_a_folder_that_another_process_removes(tmp_path, monkeypatch):
+    """Between finding a folder and listing it, and while a process goes on that has used it."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir(mode=0o700)
+        sealed.write(tmp_path / name / f"kernel of {name}", b"machine code")
+    monkeypatch.setattr(cache, "folders", lambda: [tmp_path / "first", tmp_path / "second"])
+    assert {"kernel of first", "kernel of second"} <= cache.names()
+    shutil.rmtree(tmp_path / "first")
+    found = cache.names()
+    assert "kernel of second" in found
+    assert "kernel of first" not in found
 
 
 def test_the_bound_of_numba_is_kept():

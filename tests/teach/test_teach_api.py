@@ -45,7 +45,7 @@ def test_a_session(http):
         ("ask", {**ME, "more": 1}, 422, "more"),
         ("ask", [], 422, ""),
         ("answer", {**ME, "sentence": 1 << 70, "known": None}, 422, "sentence"),
-        ("answer", {**ME, "sentence": 1, "known": {"labels": [["B-PER"]]}}, 422, "one for each"),
+        ("answer", {**ME, "sentence": 1, "known": {"labels": [["B-PER"]]}}, 422, "nested too deep"),
         ("answer", {**ME, "sentence": 1, "known": None, "predicted": {"labels": ["\ud800"]}}, 422, "surrogate"),
         ("ask", {"window": "\ud800", "who": "ann"}, 422, "surrogate"),
         ("label", {"label": "<b> x"}, 422, "without spaces"),
@@ -63,8 +63,8 @@ def test_mistakes(path, body, status, said, http):
 
 @pytest.mark.parametrize(
     "predicted",
-    [{}, {"labels": []}, {"labels": ["O"] * 999}, {"heads": [1]}, {"labels": [[]]}, {"labels": [1e400]}],
-    ids=str,
+    [{}, {"labels": []}, {"labels": ["O"] * 999}, {"heads": [1]}, {"labels": [7]}, {"labels": [1e400]}],
+    ids=["nothing", "no labels", "too many", "heads", "numbers", "infinite"],
 )
 def test_predictions_that_were_never_shown(predicted, http):
     """They count for nothing; what a person says counts."""

@@ -140,7 +140,11 @@ def folders() -> list[Path]:
 
 def names() -> set[str]:
     """The kernels that are kept, or came with the wheel."""
-    return {*shipped(), *(name for folder in folders() for name in os.listdir(folder))}
+    found = set(shipped())
+    for folder in folders():
+        with contextlib.suppress(OSError):  # another process may have removed it meanwhile
+            found.update(os.listdir(folder))
+    return found
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
