@@ -28,7 +28,7 @@ ONE = "not trained: the training data have only one label"
 
 @pytest.fixture(scope="module")
 def nlp() -> structron.Pipeline:
-    return structron.Pipeline(folds=3).fit(toy_docs(240, 3), dev=toy_docs(40, 5))
+    return structron.Pipeline(folds=3).fit(toy_docs(150, 3), dev=toy_docs(40, 5))
 
 
 class Notes(Progress):
@@ -122,7 +122,7 @@ def test_a_fast_parser_leaves_the_model_as_it_is(nlp, tmp_path):
 
 def test_several_parsers_vote(tmp_path):
     """The trees of a pipeline are those that its parsers elect; alone the first one is fast. All are in one file."""
-    docs = toy_docs(60, 3)
+    docs = toy_docs(36, 3)
     made = structron.Pipeline(best=True, folds=2, without=["lemmatizer", "entities"]).fit(docs)
     made.save(tmp_path / "m")
     best, sentences = structron.load(tmp_path / "m"), [s for doc in TEST[:8] for s in doc.sentences]
@@ -224,7 +224,7 @@ def test_every_line_can_be_a_paragraph(nlp):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_no_sentence_is_annotated_by_a_tagger_that_saw_it(jobs, monkeypatch):
-    docs = fresh_docs(60, 3)
+    docs = fresh_docs(24, 3)
     for number, word in enumerate(word for doc in docs for word in doc.words):
         word.form, word.misc = f"{word.form}{number}", "_"
     for token in (token for doc in docs for token in doc.tokens):
@@ -263,9 +263,9 @@ def test_no_sentence_is_annotated_by_a_tagger_that_saw_it(jobs, monkeypatch):
 
 
 def test_gold_data_are_left_as_they_are():
-    docs = fresh_docs(30, 3)
+    docs = fresh_docs(12, 3)
     structron.Pipeline(folds=2).fit(docs, dev=docs[:3])
-    assert docs == toy_docs(30, 3)
+    assert docs == toy_docs(12, 3)
 
 
 # -- what data lack ------------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ LACKING = {
 
 @pytest.mark.parametrize(("columns", "says", "absent"), LACKING.values(), ids=LACKING)
 def test_what_data_lack_is_left_out_and_said(columns, says, absent, tmp_path):
-    notes, docs = Notes(), changed(30, **columns)
+    notes, docs = Notes(), changed(18, **columns)
     model = structron.Pipeline(folds=2, without=["entities"]).fit(docs, progress=notes)
     assert says in notes.texts
     assert says in model.notes_
@@ -327,7 +327,7 @@ def test_one_sentence_is_enough():
 
 def test_dev_data_that_lack_something_judge_what_they_can():
     notes, dev = Notes(), changed(12, head=None, deprel="_", lemma="_")
-    model = structron.Pipeline(folds=2, without=["entities"]).fit(toy_docs(30, 3), dev=dev, progress=notes)
+    model = structron.Pipeline(folds=2, without=["entities"]).fit(toy_docs(18, 3), dev=dev, progress=notes)
     for name, judged in (("tagger", True), ("lemmatizer", False), ("parser", False)):
         (passes,) = (record["passes"] for record in model.history_ if record["part"] == name)
         assert all(("dev" in one) is judged for one in passes)
@@ -405,11 +405,19 @@ def test_tokens_with_spaces_inside():
 # -- checkpoints, Ctrl-C and the log -------------------------------------------------------------------------------
 
 
+def untrained() -> structron.Pipeline:
+    return structron.Pipeline(folds=2, without=["entities"])
+
+
+@pytest.fixture(scope="module")
+def whole() -> structron.Pipeline:
+    """A run that nobody stopped."""
+    return untrained().fit(toy_docs(24, 3))
+
+
 @pytest.mark.parametrize("at", [1, 2, 12, 0], ids=["first", "second", "later", "last"])
-def test_a_run_that_was_stopped_anywhere_goes_on(at, tmp_path):
-    make = lambda: structron.Pipeline(folds=2, without=["entities"])  # noqa: E731
-    docs, log = toy_docs(24, 3), tmp_path / "log"
-    whole = make().fit(docs)
+def test_a_run_that_was_stopped_anywhere_goes_on(at, whole, tmp_path):
+    make, docs, log = untrained, toy_docs(24, 3), tmp_path / "log"
     at = at or sum(len(record["passes"]) for record in whole.history_)
     stopped = make().fit(docs, checkpoint=tmp_path / "c", progress=Interrupting(at, log=log))
     assert stopped.stopped_ == "interrupted"

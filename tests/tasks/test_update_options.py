@@ -20,7 +20,7 @@ SMALL = {"templates": ["w[0]", "pos[0]", "pos[-1]|pos[0]"], "passes": 2}
 MAKERS = {
     "exact": (lambda **how: Chunker(**SMALL | how), CHUNKS),
     "beam": (lambda **how: Chunker(**SMALL | {"beam": 4} | how), CHUNKS),
-    "further": (lambda **how: Chunker(**SMALL | {"templates": ["w[0]", "w[0]|y[-1]|y[-2]"]} | how), CHUNKS[:20]),
+    "further": (lambda **how: Chunker(**SMALL | {"templates": ["w[0]", "w[0]|y[-1]|y[-2]"]} | how), CHUNKS[:10]),
     "parser": (lambda **how: Parser(**{"beam": 4, "passes": 2, "update": "max-violation"} | how), TREES),
     "joint": (lambda **how: JointTagger(**{"update": "early", "alma": None, "beam": 4, "passes": 2} | how), CHUNKS),
     "graph": (lambda **how: GraphParser(**{"bits": 16, "passes": 2} | how), TREES),
