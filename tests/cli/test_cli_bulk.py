@@ -65,7 +65,7 @@ def test_many_files_and_a_second_run(toy, run, tmp_path):
     before = contents(out)
     again = run(*args, "--jobs", "1")
     assert again.status == 0
-    assert f"{out}: 5 of 6 files exist already\n{out}: 1 files written" in again.err
+    assert f"{out}: 5 of 6 files exist already\n{out}: 1 file written" in again.err
     assert contents(out).keys() == before.keys() - {".structron-0123456789abcdef.tmp"} | {"f4.conll"}
     assert run(*args).err == f"{out}: 6 of 6 files exist already\n"
 

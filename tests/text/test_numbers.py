@@ -6,7 +6,7 @@ import pytest
 from structron import Tagger
 from structron.eval.scores import accuracy_scores
 from structron.sklearn import CRF
-from structron.text.numbers import ShortFloat
+from structron.text.numbers import ShortFloat, to_json
 
 NOISE = 21.399999618530273  # 21.4 in 32 bits
 
@@ -50,3 +50,9 @@ def test_weights_of_a_crf_print_short():
     weights = [*crf.transition_features_.values(), *crf.state_features_.values()]
     assert weights
     assert all(isinstance(weight, ShortFloat) for weight in weights)
+
+
+def test_json_has_six_digits():
+    value = {"f1": 97.67304860088365, "rows": [(1, 10.901875495910645, "0.1234567")], "count": 1_234_567, "on": True}
+    found = to_json(value | {"é": None})
+    assert found == '{"f1": 97.673, "rows": [[1, 10.9019, "0.1234567"]], "count": 1234567, "on": true, "é": null}'

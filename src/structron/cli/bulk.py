@@ -21,7 +21,7 @@ from structron._version import __version__
 from structron.cli.files import expand
 from structron.cli.places import folded, identity, ignores_case
 from structron.cli.workers import FileTask, FileWorker, Order
-from structron.errors import StructronError
+from structron.errors import StructronError, counted
 from structron.io import atomic_write_bytes
 from structron.io.text import is_standard, sweep
 from structron.runtime.cluster import RayPool, connect
@@ -226,7 +226,7 @@ def _watched(pool: WorkerPool, tasks: Sequence[FileTask], folder: Path) -> list[
             failures += [error] if error is not None else []
             meter.done(sizes[task])
     failed = f", {len(failures)} failed" if failures else ""
-    say(f"{folder}: {len(tasks) - len(failures)} files written{failed}, {meter.seconds:.1f} s")
+    say(f"{folder}: {counted(len(tasks) - len(failures), 'file')} written{failed}, {meter.seconds:.1f} s")
     return sorted(failures)
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -21,6 +20,7 @@ from structron.runtime.threads import cores
 from structron.show.charts import panels
 from structron.tasks.choosing import Choice, Doubter, Plan, check_criterion, simulate
 from structron.tasks.registry import load, path_of
+from structron.text.numbers import to_json
 
 BATCH_TOKENS = 50_000
 """Words that are looked at together."""
@@ -99,7 +99,7 @@ def _print(chosen: list[Any], pool: str, as_json: bool) -> None:
         line = sentence.line_number + (sentence.token_lines[0] if sentence.token_lines else 0)
         if as_json:
             own = {"rank": rank, "file": pool, "line": line, **doubt.to_json(), "words": words}
-            print(json.dumps(own, ensure_ascii=False))
+            print(to_json(own))
         else:
             print(f"{rank}\t{pool}:{line}\t{doubt.reason}\t{' '.join(words)}")
 
@@ -222,7 +222,7 @@ def _simulate(
     if len(rows) <= plan.start:
         raise StructronError(f"{pool}: {len(rows)} sentences; expected more than the {plan.start} to start with")
     found = simulate(model, rows, gold, criteria, plan, (lambda text: None) if quiet else say)
-    text = json.dumps(found.to_json(), indent=1) + "\n"
+    text = to_json(found.to_json(), indent=1) + "\n"
     with open_output(output) as out:
         out.write(text)
     if plot is not None:

@@ -1,6 +1,5 @@
 """`structron evaluate`: a model's scores on labelled data, for people or as JSON."""
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,6 +17,7 @@ from structron.errors import StructronError, shown, unknown
 from structron.eval.scores import TypeScore
 from structron.io.doc import Doc
 from structron.tasks.registry import load, path_of
+from structron.text.numbers import to_json
 from structron.text.sentences import sentences_of
 
 
@@ -87,7 +87,7 @@ def run(
     result |= scores.as_dict() | ({"confusion": confused.as_dict()} if confused else {})
     result |= {"errors": [mistake.as_dict() for mistake in listed]} if errors is not None else {}
     result |= {"sentences": sentences, "seconds": round(seconds, 4), "tokens_per_second": speed}
-    print(json.dumps(result | {"signature": estimator.signature_}, ensure_ascii=False))
+    print(to_json(result | {"signature": estimator.signature_}))
 
 
 def _list(listed: Sequence[mistakes.Mistake]) -> None:
@@ -122,7 +122,7 @@ def _evaluate_texts(
         result = {"task": estimator.task, "metric": estimator.metric, "score": getattr(scores, estimator.metric)}
         result |= scores.as_dict() | ({"entities": asdict(found)} if found else {})
         result |= {"seconds": round(seconds, 4), "tokens_per_second": speed, "signature": estimator.signature_}
-        print(json.dumps(result, ensure_ascii=False))
+        print(to_json(result))
         return
     print(scores.report())
     if found is not None:

@@ -1,6 +1,5 @@
 """`structron inspect`: what a model has learned, or what decided on the labels of one sentence."""
 
-import json
 import math
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from structron.cli.views.parts import draw_history, print_parts
 from structron.errors import StructronError, shown
 from structron.tasks.chain.explain import Decision
 from structron.tasks.registry import load
+from structron.text.numbers import to_json
 
 
 def run(
@@ -42,7 +42,7 @@ def run(
         if sentence is None and gold is None:
             raise StructronError("--beam: expected --sentence TEXT or --gold FILE too")
         trace = trace_of(reads or estimator, part, width_of(width), sentence, gold)
-        print(json.dumps(trace.to_json(), ensure_ascii=False) if as_json else trace.report(top or 5))
+        print(to_json(trace.to_json()) if as_json else trace.report(top or 5))
         return
     if estimator.task == "pipeline" and sentence is None and label is None:
         print_parts(estimator, top or 3, as_json)
@@ -61,7 +61,7 @@ def run(
         by_token = isinstance(steps[0], Decision)
         result["tokens" if by_token else "actions"] = [_finite(asdict(step)) for step in steps]
         text = "\n".join(_decision(i, steps) if by_token else str(step) for i, step in enumerate(steps))
-    print(json.dumps(result, ensure_ascii=False) if as_json else text)
+    print(to_json(result) if as_json else text)
 
 
 def _decision(i: int, decisions: list[Decision]) -> str:

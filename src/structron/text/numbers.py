@@ -1,6 +1,8 @@
 """Floats as people write them: six digits, without the noise of 32 bits (21.4, not 21.399999618530273)."""
 
+import json
 from collections.abc import Iterable
+from typing import Any
 
 
 def short(x: float) -> float:
@@ -38,3 +40,22 @@ class ShortFloats:
 def shortened(values: Iterable[float]) -> list[float]:
     """Floats that are printed with six digits."""
     return list(map(ShortFloat, values))
+
+
+def to_json(value: Any, **how: Any) -> str:
+    """JSON whose floats have six digits.
+
+    Examples:
+        >>> from structron.text.numbers import to_json
+        >>> to_json({"weights": [10.901875495910645, 2.5], "count": 1_234_567})
+        '{"weights": [10.9019, 2.5], "count": 1234567}'
+    """
+    return json.dumps(_shorter(value), ensure_ascii=False, **how)
+
+
+def _shorter(value: Any) -> Any:
+    if isinstance(value, float):
+        return short(value)
+    if isinstance(value, dict):
+        return {key: _shorter(own) for key, own in value.items()}
+    return [_shorter(own) for own in value] if isinstance(value, list | tuple) else value

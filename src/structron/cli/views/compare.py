@@ -1,6 +1,5 @@
 """`structron compare`: two models on one labelled file."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ from structron.cli.files import Source
 from structron.cli.texts import read_treebank
 from structron.eval.compare import Comparison, check_alike, compare
 from structron.tasks.registry import load
+from structron.text.numbers import to_json
 
 
 def run(
@@ -24,7 +24,7 @@ def run(
 ) -> None:
     """Print scores side by side, the significance of their difference, and sentences on which the models differ."""
     found = compare_files(first, second, file, format, columns, label, encoding)
-    print(json.dumps(found.to_json(), ensure_ascii=False) if as_json else found.report(top))
+    print(to_json(found.to_json()) if as_json else found.report(top))
 
 
 def compare_files(

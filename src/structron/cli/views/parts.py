@@ -1,6 +1,5 @@
 """The parts of a pipeline in the terminal, and the history of a training as a picture."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from structron.errors import StructronError
 from structron.io import check_writable, open_output
 from structron.show.charts import history_panels, history_svg
 from structron.tasks.registry import path_of
+from structron.text.numbers import to_json
 
 
 def print_parts(pipeline: Any, top: int, as_json: bool) -> None:
@@ -21,7 +21,7 @@ def print_parts(pipeline: Any, top: int, as_json: bool) -> None:
         about = {"task": estimator.task, "reads": list(own.reads), "writes": list(own.writes)}
         parts[name] = about | {"signature": estimator.signature_} | listed
     if as_json:
-        print(json.dumps({"task": "pipeline", "signature": pipeline.signature_, "parts": parts}, ensure_ascii=False))
+        print(to_json({"task": "pipeline", "signature": pipeline.signature_, "parts": parts}))
         return
     lines = [pipeline.signature_]
     for name, found in parts.items():
