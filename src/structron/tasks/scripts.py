@@ -227,6 +227,15 @@ class Lemmatizer(ScriptLabeler):
         return out, sure
 
     def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
+        """For each word its script, or its spelling, the runner-up and the features that decided.
+
+        Args:
+            sentence: A sentence, as for `predict`.
+            top: The largest number of features for each word.
+
+        Returns:
+            A `Decision` for each word.
+        """
         found = super().explain(sentence, top=top)
         if self.speller_ is None or not len(sentence):
             return found
