@@ -68,6 +68,11 @@ class Parser(TreeParser):
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "head", "deprel")
 
     def save(self, path: str | Path) -> None:
+        """Write the model file, atomically; a small one if `compact` is set.
+
+        Args:
+            path: The file to write.
+        """
         if not self.options.compact:
             return super().save(path)
         return modelfile.save(path, *compacted(*self.contents(), LEAST, LEVELS), packed=9)
@@ -195,6 +200,7 @@ class Parser(TreeParser):
     # -- using ---------------------------------------------------------------------------------------------------
 
     def warm_up(self) -> None:
+        """Make what the first prediction would have to make."""
         self._check_fitted().warm_up()
 
     def predict(
