@@ -352,6 +352,23 @@ class WordClusters(Options):
 
 
 @options()
+class Gazetteers(Options):
+    """Lists of names."""
+
+    section: ClassVar[str] = "features"
+
+    gazetteers: Mapping[str, Any] | None = free(
+        "List of phrases to mark, one per line (repeatable).",
+        default=None,
+        kind="files",
+        metavar="TYPE=FILE",
+        flag="--gazetteer",
+        stored=False,
+        fixed=True,
+    )
+
+
+@options()
 class Partial(Options):
     """Training data of which only some labels are known."""
 
@@ -366,7 +383,7 @@ class Partial(Options):
 
 
 @options()
-class Tokens(WordClusters, Cutoff, Templates):
+class Tokens(Gazetteers, WordClusters, Cutoff, Templates):
     """Features of tokens in columns."""
 
     columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
@@ -375,15 +392,6 @@ class Tokens(WordClusters, Cutoff, Templates):
         default=None,
         metavar="COLUMN",
         section="data",
-    )
-    gazetteers: Mapping[str, Any] | None = free(
-        "List of phrases to mark, one per line (repeatable).",
-        default=None,
-        kind="files",
-        metavar="TYPE=FILE",
-        flag="--gazetteer",
-        stored=False,
-        fixed=True,
     )
 
 
@@ -638,7 +646,7 @@ class Graphs(Options):
 
 
 @options()
-class Pipelines(WordClusters, Texts, Compact):
+class Pipelines(Gazetteers, WordClusters, Texts, Compact):
     """From text to trees."""
 
     without: Sequence[str] = free(

@@ -1,9 +1,11 @@
 """What trees never have, from training data to trees."""
 
 import numpy as np
+import pytest
 
 import structron
 from structron.tasks.shift_reduce.habits import group_of, groups_of, rootless_tags, single_relations, unusual
+from structron.tasks.shift_reduce.system import usual_bits
 from structron.text.trees import MARK
 
 STARTS = np.array([0, 3, 6])
@@ -74,3 +76,29 @@ def test_without_limits_there_are_none():
     )
     assert parser.single_ == []
     assert not parser.rootless_.any()
+
+
+def test_one_subject_a_head_among_many_relations(tmp_path):
+    """Sets of relations have 60 bits. A file from before bits were given out has those of the relations' numbers."""
+    good = rows("it/N/2/nsubj", "is/V/0/root", "so/A/2/xcomp", "./P/2/punct")
+    others = [rows("it/N/2/nsubj", "is/V/0/root", f"so/A/2/a{k:02}") for k in range(62)]
+    few = {"templates": ["s0.t|s1.t", "s0.sl|s0.sr", "s1.t", "q0.t"], "passes": 1, "runs": 1}
+    parser = structron.Parser(columns=["word", "pos", "head", "deprel"], **few).fit([good] * 200 + others)
+    number = parser.relations_.index("nsubj")
+    assert number >= 60
+    assert parser.bits_.count(parser.bits_[number]) == 1
+    path = tmp_path / "model.structron"
+    parser.save(path)
+    again = structron.load(path, task="parser")
+    assert again.bits_ == parser.bits_
+    tests = [[("it", tag) for tag in tags] for tags in ("NNVNNPNPN", "NVNVNVNP", "NNNV")]
+    assert again.predict(tests) == parser.predict(tests)
+    for tree in parser.predict(tests):
+        subjects = [head for head, relation in tree if relation == "nsubj"]
+        assert len(set(subjects)) == len(subjects)
+    header, tensors = parser.contents()
+    del header["learned"]["bits"]
+    assert structron.Parser.from_contents(header, tensors).bits_ == usual_bits(len(parser.relations_))
+    header["learned"]["bits"] = [2]
+    with pytest.raises(ValueError, match="bits"):
+        structron.Parser.from_contents(header, tensors)

@@ -357,6 +357,24 @@ def test_groups_that_share_a_bit_exclude_nothing():
     assert sr.exclusions(groups[:60]).any()
 
 
+def test_bits_of_relations():
+    """Few relations have the bits of their numbers; of many those in groups have their own, and lifted ones share."""
+    assert sr.relation_bits([-1] * 60, [True] * 60) == sr.usual_bits(60)
+    groups, lifted = [-1] * 80, [k % 2 == 0 for k in range(80)]
+    groups[61] = groups[79] = 0
+    bits = sr.relation_bits(groups, lifted)
+    own = [bit for bit, is_lifted in zip(bits, lifted, strict=True) if not is_lifted]
+    assert len(set(own)) == 40
+    assert set(bits) == set(range(60))
+    assert not {bits[k] for k in range(80) if lifted[k]} & set(own)
+    assert sr.exclusions(groups, bits).nonzero()[0].tolist() == [61, 79]
+    many = sr.relation_bits([0, 0, *[-1] * 98], [False] * 100)
+    assert sr.exclusions([0, 0, *[-1] * 98], many)[:2].tolist() == [(1 << many[0]) + (1 << many[1])] * 2
+    assert sr.relation_bits([-1] * 62, [False] * 62, sr.usual_bits(60)) == [*sr.usual_bits(60), 1, 1]
+    assert sr.relation_bits([-1] * 5, [False] * 5, [7, 3, 9]) == [7, 3, 9, 2, 4]
+    assert sr.relation_bits([0] * 61, [False] * 61)[:60] == sr.usual_bits(60)
+
+
 # -- templates -----------------------------------------------------------------------------------------------------
 
 

@@ -68,6 +68,9 @@ def run(
         given["clusters"] = Clusters.from_file(given["clusters"], encoding)
         if not quiet:
             say(f"word clusters {given['clusters'].summary}")
+    if "gazetteers" in given and warm_start is None:
+        files = given["gazetteers"].items()
+        given["gazetteers"] = {name: Gazetteer.from_files(name, paths, encoding) for name, paths in files}
     if partial and given.setdefault("open_label", EMPTY) != EMPTY:
         raise StructronError(f"--partial with --open-label {given['open_label']}; expected one of the two")
     if kind.texts:
@@ -160,9 +163,6 @@ def _documents(path: str | Path, entities: str | None, encoding: str, format: st
 def _fresh(source: Source, kind: Any, settings: dict[str, Any], encoding: str) -> tuple[Estimator, View]:
     """An estimator to be trained on data like the source, and the columns that it is going to know."""
     settings = settings | conllu_labels(source, kind, settings)
-    if "gazetteers" in settings:
-        files = settings["gazetteers"].items()
-        settings["gazetteers"] = {name: Gazetteer.from_files(name, paths, encoding) for name, paths in files}
     names = column_names(source, kind)
     estimator = kind(columns=names, **settings)
     try:

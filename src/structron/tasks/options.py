@@ -319,7 +319,7 @@ class PipelineOptions(Pipelines, Texts, Compact, Training, Task):
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
         (
             *("passes", "runs", "average", "average voted", "bpm", "shuffle", "patience", "stop_change", "templates"),
-            *("beam", "update", "merge", "count_merged", "alma", "margin", "swvp", "gazetteers"),
+            *("beam", "update", "merge", "count_merged", "alma", "margin", "swvp"),
             *("tag_dictionary", "non_local"),
             *("nbest", "confidence", "forced"),
         ),

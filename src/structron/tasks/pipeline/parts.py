@@ -7,7 +7,7 @@ Every part is an estimator of its own. A part sees words as rows of the columns 
 words, and the next part reads it there. Settings were chosen on development data of several languages.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -203,10 +203,14 @@ def check_part(name: str, part: Part, estimator: Any) -> None:
 
 
 def make_parts(
-    contents: Contents, without: Iterable[str], clusters: Clusters | None = None, best: bool = False
+    contents: Contents,
+    without: Iterable[str],
+    clusters: Clusters | None = None,
+    best: bool = False,
+    gazetteers: Mapping[str, Any] | None = None,
 ) -> dict[str, Part]:
-    """The parts that can be learned, but for some; settings are those of estimators. clusters: of words.   best: with
-    several parsers.
+    """The parts that can be learned, but for some; settings are those of estimators. clusters: of words. best: with
+    several parsers. gazetteers: for entities.
 
     A part reads what parts before it write: nothing else is there when text is analysed.
     """
@@ -238,6 +242,8 @@ def make_parts(
         found |= {name: Part(reads, ("head", "deprel"), own) for name, own in special.items()}
     if contents.entities:
         found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 10, "runs": 4, "test_candidates": 40})
+        if gazetteers:
+            found["entities"].settings["gazetteers"] = gazetteers
     for name in CLUSTERED if clusters is not None else ():
         if name in found:
             found[name].settings["clusters"] = clusters

@@ -16,6 +16,7 @@ from structron.errors import OneLabelError, StructronError, quoted, unknown
 from structron.estimator import Estimator, Sentences
 from structron.eval.conll18 import UDScores, ud_scores
 from structron.features.clusters import make_clusters, take_clusters
+from structron.features.gazetteer import make_gazetteers
 from structron.io import modelfile
 from structron.io.doc import Doc
 from structron.io.tensors import Tensors, beginning, texts, under
@@ -84,11 +85,17 @@ class Pipeline(Estimator):
         docs = documents_in(sentences, "training data", least=1)
         devs = None if dev is None else documents_in(dev, "dev data", least=1)
         contents, self.clusters_ = Contents.of(docs), make_clusters(self.options.clusters)
-        if not self._planned(contents, self.options.without):
+        given = make_gazetteers(self.options.gazetteers)
+        self.gazetteers_ = {gazetteer.name: gazetteer for gazetteer in given}
+        planned = self._planned(contents, self.options.without)
+        if given and "entities" not in planned:
+            raise StructronError("gazetteers: no entities to train; expected training data with entities")
+        if not planned:
             raise StructronError(f"without: {', '.join(self.options.without)}; expected at least one part to train")
         self.notes_ = contents.missing(self.options.without)
         how = {name: value for name, value in self._stored().items() if name not in USE}
         how |= {"clusters": self.clusters_.about} if self.clusters_ is not None else {}
+        how |= {f"gazetteer {name}": gazetteer.phrases() for name, gazetteer in self.gazetteers_.items()}
         kept = KeptParts(schedule.checkpoint, schedule.resume, how, [docs, devs or []], progress)
         self.history_, self.stopped_, self.best_pass_ = History(), "passes", 1
         prepare(f"train {self.kernels_of(self.get_params())}", show=progress.show)
@@ -164,7 +171,7 @@ class Pipeline(Estimator):
 
     def _planned(self, contents: Contents, without: Sequence[str]) -> dict[str, Part]:
         """The parts that are to be learned."""
-        return make_parts(contents, without, self.clusters_, self.options.best)
+        return make_parts(contents, without, self.clusters_, self.options.best, self.gazetteers_)
 
     def _note(self, progress: Progress, text: str) -> None:
         """Say something of the part at work, and keep it."""

@@ -21,7 +21,7 @@ from structron.features.alphabets import ParserInput, Sentence
 from structron.features.encode import TokenTable
 from structron.fields import options_of
 from structron.io import modelfile
-from structron.io.tensors import Tensors, check, taken, texts
+from structron.io.tensors import Tensors, check, taken, texts, whole
 from structron.learn.beam import BeamTraining, Beginning, Known
 from structron.learn.trace import Scene
 from structron.model.beam import BeamModel
@@ -42,6 +42,7 @@ from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relation
 from structron.tasks.shift_reduce.templates import ParserTemplates
 from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, Treebank, mirrored, mirrored_places
+from structron.text.trees import MARK
 
 LEAST, LEVELS = 0.8, 31
 """Weights of at most this size are left out of small files; the others have one of so many sizes."""
@@ -105,6 +106,8 @@ class Parser(TreeParser):
             self.seen_ = self._seen(bank, x, self.seen_)
         else:
             self.seen_ = None
+        lifted, known = [MARK in name for name in bank.names], [] if start is None else self.bits_
+        self.bits_ = system.relation_bits(groups_of(bank.names, self.single_), lifted, known)
         self.problem_ = self._make_problem()
         is_open, ptr = bank.open, 2 * bank.starts - np.arange(len(bank.starts))
         closed, gold = bank.take(~is_open), np.zeros(int(ptr[-1]), np.int64)
@@ -174,7 +177,7 @@ class Parser(TreeParser):
 
     def _make_problem(self) -> SearchProblem:
         """Arc-standard with these templates, alphabets and relations."""
-        excluded = system.exclusions(groups_of(self.relations_, self.single_))
+        excluded = system.exclusions(groups_of(self.relations_, self.single_), self.bits_)
         lasting = system.keep_learner_atoms(self.templates_, bool(excluded.any()))
         asked = [name for name in lasting if not name.startswith("word of ")]
         layout = system.atom_layout([*self.templates_, *asked], self.input_.names)
@@ -191,7 +194,7 @@ class Parser(TreeParser):
             templates=self.templates_,
             moves=moves(count).tolist(),
             always=lasting,
-            table=system.make_table(layout, count, self.seen_, excluded, self.rootless_),
+            table=system.make_table(layout, count, self.seen_, excluded, self.rootless_, self.bits_),
             max_steps=system.most_steps,
             looks_at=system.looks_at,
             name="parser",
@@ -376,8 +379,11 @@ class Parser(TreeParser):
             tensors["seen"] = np.packbits(self.seen_)
         if self.rootless_.any():
             tensors["rootless"] = np.packbits(self.rootless_)
-        single = {"single": self.single_} if self.single_ else {}
-        return learned | {"root": self.root_, "templates": self.templates_} | single, tensors
+        learned |= {"root": self.root_, "templates": self.templates_}
+        learned |= {"single": self.single_} if self.single_ else {}
+        if self.bits_ != system.usual_bits(len(self.bits_)):
+            learned["bits"] = self.bits_
+        return learned, tensors
 
     def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         super()._load_state(learned, tensors, **code)
@@ -387,6 +393,10 @@ class Parser(TreeParser):
         self.options.templates = self.templates_ = texts(learned["templates"], "templates", 1)
         self.seen_ = self._unpack_seen(tensors) if "seen" in tensors else None
         self.single_ = texts(learned.get("single", []), "single")
+        bits = learned.get("bits", system.usual_bits(len(self.relations_)))
+        self.bits_ = [whole(bit, "bits", 0, system.SET_BITS - 1) for bit in bits]
+        if len(self.bits_) != len(self.relations_):
+            raise ValueError("bits do not fit")
         self.rootless_ = np.zeros(0, np.bool_)
         if "rootless" in tensors:
             size = self.input_.sizes()["t"]

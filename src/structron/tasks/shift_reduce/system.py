@@ -44,9 +44,11 @@ SET_BITS = 60
 SIDE_CAP, BOTH_CAP, LEFT_CAP = 5, 7, 3
 """Where the valencies .vl and .vr, their sum .v, and the count of words left stop counting."""
 
-LABELS, TAGS, LEFTS, RIGHTS, EXCLUDED, ROOTLESS, ROWS, BUFFER, TOKENS, LINKS, VALENCIES, EXTRAS, HEADER = range(13)
-"""The head of a table: relations; tags (0: no lists) and where the lists begin; where it says (0: nowhere) which
-relations of a head exclude each other, and which tags roots do not have; how many steps of each kind follow."""
+LABELS, TAGS, LEFTS, RIGHTS, BITS, EXCLUDED, ROOTLESS = range(7)
+ROWS, BUFFER, TOKENS, LINKS, VALENCIES, EXTRAS, HEADER = range(7, 14)
+"""The head of a table: relations; tags (0: no lists) and where the lists begin; where the bits of relations stand, and
+(0: nowhere) which relations of a head exclude each other, which tags roots do not have; how many steps of each kind
+follow."""
 DISTANCE, DISTANCE_TO_BUFFER, WORDS_LEFT = 0, 1, 2
 
 
@@ -120,7 +122,7 @@ def advance(x, table, states, s, action, t):
         states[t, outer] = child
         states[t, outer_relation] = relation
         states[t, LVAL + side] += 1
-        states[t, LSET + side] |= 1 << (relation % SET_BITS)
+        states[t, LSET + side] |= table[table[BITS] + relation - FIRST_RELATION]
 
 
 def atoms(x, table, states, s, out):
@@ -319,17 +321,39 @@ def sizes(layout: Layout, columns: Mapping[str, int], relations: int) -> dict[st
     return found | {name: EXTRA_SIZES.get(name, attributes.get(name.partition(".")[2], 0)) for name in layout.names}
 
 
-def exclusions(groups: Sequence[int]) -> np.ndarray:
+def usual_bits(relations: int) -> list[int]:
+    """The number of each relation's bit in sets of relations, where there are no more relations than bits."""
+    return [(FIRST_RELATION + k) % SET_BITS for k in range(relations)]
+
+
+def relation_bits(groups: Sequence[int], lifted: Sequence[bool], known: Sequence[int] = ()) -> list[int]:
+    """The number of each relation's bit; known: those of the first relations.
+
+    Where there are more relations than bits, those in groups (others: -1) have bits of their own, lifted ones come
+    last, and what is left over shares the bits of the last.
+    """
+    rest = list(range(len(known), len(groups)))
+    free = [bit for bit in usual_bits(SET_BITS) if bit not in known]
+    if len(rest) > len(free):
+        rest.sort(key=lambda k: (groups[k] < 0, lifted[k], k))
+        plain, grouped = sum(not lifted[k] for k in rest), sum(groups[k] >= 0 for k in rest)
+        shared = free[plain:] or free[grouped:] or free[-1:] or [*known][-1:]
+        free += [shared[k % len(shared)] for k in range(len(rest) - len(free))]
+    found = dict(zip(rest, free, strict=False))
+    return [*known, *(found[k] for k in range(len(known), len(groups)))]
+
+
+def exclusions(groups: Sequence[int], numbers: Sequence[int] | None = None) -> np.ndarray:
     """int64[relations]: for each relation the bits of those that a head with it has not: those of its group (-1: none).
 
-    Bits are few: a group that shares one with another relation excludes nothing.
+    numbers: of their bits, see `relation_bits`. A group that shares one with another relation excludes nothing.
     """
-    bits = [1 << ((FIRST_RELATION + k) % SET_BITS) for k in range(len(groups))]
+    numbers = usual_bits(len(groups)) if numbers is None else numbers
     masks = np.zeros(len(groups), np.int64)
     for group in {*groups} - {-1}:
-        own = sum({bit for bit, other in zip(bits, groups, strict=True) if other == group})
-        if not any(bit & own for bit, other in zip(bits, groups, strict=True) if other != group):
-            masks[[k for k, other in enumerate(groups) if other == group]] = own
+        own = {bit for bit, other in zip(numbers, groups, strict=True) if other == group}
+        if not any(bit in own for bit, other in zip(numbers, groups, strict=True) if other != group):
+            masks[[k for k, other in enumerate(groups) if other == group]] = sum(1 << bit for bit in own)
     return masks
 
 
@@ -339,12 +363,13 @@ def make_table(
     seen: np.ndarray | None = None,
     excluded: np.ndarray | None = None,
     rootless: np.ndarray | None = None,
+    numbers: Sequence[int] | None = None,
 ) -> np.ndarray:
     """The constants of a problem: the layout's steps and, where wanted, what training data show of relations and roots.
 
     `seen` is bool[2, tags, tags, relations]: child to the left or right, tag of the head, tag of the child (see
     `oracle.seen_relations`); every tag of x must be below `tags`. The lists follow the steps, one CSR matrix per
-    side. `excluded`: see `exclusions`; `rootless` is bool[tags].
+    side. `excluded`: see `exclusions`; `rootless` is bool[tags]; numbers: see `relation_bits`.
     """
     if relations < 1:
         raise StructronError(f"{relations} relations; expected at least 1 (without labels: 1)")
@@ -361,7 +386,8 @@ def make_table(
             position += len(first)
             parts += [first + position, found + 1 + side * relations]
             position += len(found)
-    for place, values in ((EXCLUDED, excluded), (ROOTLESS, rootless)):
+    bits = 1 << np.array(usual_bits(relations) if numbers is None else numbers, np.int64)
+    for place, values in ((BITS, bits), (EXCLUDED, excluded), (ROOTLESS, rootless)):
         if values is not None and values.any():
             head[place] = sum(map(len, parts))
             parts.append(values.astype(np.int64))
