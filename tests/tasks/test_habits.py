@@ -98,7 +98,7 @@ def test_one_subject_a_head_among_many_relations(tmp_path):
         assert len(set(subjects)) == len(subjects)
     header, tensors = parser.contents()
     del header["learned"]["bits"]
-    assert structron.Parser.from_contents(header, tensors).bits_ == usual_bits(len(parser.relations_))
+    assert structron.Parser.from_contents(header, dict(tensors)).bits_ == usual_bits(len(parser.relations_))
     header["learned"]["bits"] = [2]
     with pytest.raises(ValueError, match="bits"):
-        structron.Parser.from_contents(header, tensors)
+        structron.Parser.from_contents(header, dict(tensors))

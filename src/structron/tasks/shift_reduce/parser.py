@@ -99,15 +99,15 @@ class Parser(TreeParser):
             roles = self.roles_
             self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs, self.clusters_)
             self.seen_: np.ndarray | None = None
-            self.single_, self.rootless_ = list[str](), np.zeros(0, np.bool_)
+            self.single_, self.rootless_, self.bits_ = list[str](), np.zeros(0, np.bool_), list[int]()
         x = self.input_.learn(self.input_.encoded(data.sentences), self.options.cutoff)
         if self.options.limit_relations and self.labelled_:
             bank, x = self._usual(bank, x, start is None)
             self.seen_ = self._seen(bank, x, self.seen_)
         else:
             self.seen_ = None
-        lifted, known = [MARK in name for name in bank.names], [] if start is None else self.bits_
-        self.bits_ = system.relation_bits(groups_of(bank.names, self.single_), lifted, known)
+        lifted = [MARK in name for name in bank.names]
+        self.bits_ = system.relation_bits(groups_of(bank.names, self.single_), lifted, self.bits_)
         self.problem_ = self._make_problem()
         is_open, ptr = bank.open, 2 * bank.starts - np.arange(len(bank.starts))
         closed, gold = bank.take(~is_open), np.zeros(int(ptr[-1]), np.int64)
