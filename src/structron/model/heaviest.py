@@ -10,6 +10,8 @@ from structron.errors import shown
 from structron.show.weights import weights_to_html
 from structron.text.numbers import ShortFloats
 
+NAMELESS = "Compact models do not store the names of features; those without a name are left out."
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Weight(ShortFloats):
@@ -51,9 +53,15 @@ class Heaviest:
     pairs: list[Weight] = field(default_factory=list)
     non_local: list[tuple[str, float]] = field(default_factory=list)
 
+    @property
+    def nameless(self) -> bool:
+        """Whether names are missing: compact models store few or none."""
+        return any(not w.feature for weights in self.labels.values() for w in weights)
+
     def groups(self) -> dict[str, list[tuple[float, str]]]:
         """The weights and names of each label's features, and of the other kinds that there are."""
-        groups = {label: [(w.weight, w.feature) for w in weights] for label, weights in self.labels.items()}
+        named = {label: [(w.weight, w.feature) for w in own if w.feature] for label, own in self.labels.items()}
+        groups = {label: own for label, own in named.items() if own or not self.nameless}
         groups |= {
             "label pairs": [(w.weight, str(w)) for w in self.transitions],
             "label triples": [(w.weight, str(w)) for w in self.trigrams],
@@ -64,10 +72,11 @@ class Heaviest:
 
     def __str__(self) -> str:
         """A table: a line for each feature, those of a label below its name."""
-        return "\n\n".join(
+        tables = [
             "\n".join([shown(title), *(f"{weight:12.4f}  {shown(name)}" for weight, name in rows)])
             for title, rows in self.groups().items()
-        )
+        ]
+        return "\n\n".join(tables + [NAMELESS] * self.nameless)
 
     def _repr_html_(self) -> str:
         return weights_to_html(self.groups())

@@ -55,8 +55,7 @@ def features(part: Any, label: str | None, search: str, top: int) -> dict[str, A
     groups = {name: chosen(weights) for name, weights in found.labels.items()}
     pairs = chosen([*found.transitions, *found.trigrams, *found.pairs])
     pairs.sort(key=lambda w: -abs(w["weight"]))
-    nameless = any(not w.feature for weights in found.labels.values() for w in weights)
-    return {"labels": groups, "pairs": pairs[:top], "nameless": nameless}
+    return {"labels": groups, "pairs": pairs[:top], "nameless": found.nameless}
 
 
 def _shown(value: Any) -> str:

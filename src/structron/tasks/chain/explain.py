@@ -82,7 +82,7 @@ def heaviest_in_chain(model: ChainModel, label: str | None, top: int) -> Heavies
     plain = model.w[model.fixed : first]
 
     def name(place: int) -> str:
-        return model.names.take(np.array([place])).all()[0] or f"feature {place} (compact models do not keep its name)"
+        return model.names.take(np.array([place])).all()[0]
 
     labels = {model.labels[y]: heaviest(plain[:, y], model.labels[y], top, name) for y in columns}
     transitions = _ranked(model, columns, np.arange(contexts), [_before(p) for p in context], top)
