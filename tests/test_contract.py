@@ -444,7 +444,7 @@ def test_the_best_of_the_list_is_the_prediction(name, case, model):
         assert name == "queue problem" or all(a >= b for a, b in pairwise(scores))
         assert len({str(prediction) for prediction in predictions}) == len(found) <= 3
     assert model.nbest(case.inputs, 1) == [found[:1] for found in model.nbest(case.inputs, 3)]
-    for n in (0, -1, 2.5, True, None):
+    for n in (0, -1, 2.5, True, None, 10_001, 10**30):
         with pytest.raises(StructronError, match=f"n-best: {n};"):
             model.nbest(case.inputs, n)
 

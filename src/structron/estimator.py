@@ -52,6 +52,8 @@ PASSES = ("passes", "seed", "shuffle", "patience", "stop_change")
 """Options that say how long and in which order to train, as `Schedule` has them."""
 LARGE = 300_000
 """Features of a model of which a notebook lists none."""
+MOST_LISTED = 10_000
+"""Predictions for a sentence in a list of the best."""
 DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
 """What taking up the parts of a damaged file can raise."""
 
@@ -470,8 +472,8 @@ class Estimator(ABC):
         """
         model = self._check_fitted()
         self._check_has("nbest")
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise StructronError(f"n-best: {n!r}; expected a whole number of at least 1")
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= MOST_LISTED:
+            raise StructronError(f"n-best: {n!r}; expected a whole number from 1 to {MOST_LISTED:,}")
         found = self._nbest(model, self._encode(self._rows(sentences)), int(n), self._jobs(jobs))
         return [[(prediction, ShortFloat(score)) for prediction, score in own] for own in found]
 

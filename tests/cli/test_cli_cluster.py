@@ -58,6 +58,20 @@ def test_mistakes(refuses, text, tmp_path):
     write(tmp_path / "v", "2 3\na 1 2 3\nb 1 x 3\n")
     refuses("cluster", "--vectors", tmp_path / "v", says="v:3: 'b 1 x 3'; expected a word and 3 numbers")
     refuses("cluster", "--vectors", text, text, says="--vectors: 2 files; expected one")
+    write(tmp_path / "v", "a\tb 1 2\nc 1 3\n")
+    refuses("cluster", "--vectors", tmp_path / "v", says="v:1: 'a\\tb 1 2'; expected a word and 2 numbers")
+
+
+def test_vectors_of_any_length(run, tmp_path):
+    """Only their directions count, though the squares of some are no numbers any more."""
+    rows = {"a": (3, 3), "b": (3, 2.9), "x": (3, -3), "y": (2.9, -3)}
+    for unit in ("1", "1e38", "1e-44"):
+        vectors = [f"{word} {' '.join(f'{x * float(unit):.6g}' for x in row)}" for word, row in rows.items()]
+        write(tmp_path / "v", "\n".join(vectors) + "\n")
+        found = run("cluster", "--vectors", tmp_path / "v", "--classes", "2", "--quiet")
+        assert (found.status, found.err) == (0, "")
+        path = dict(line.split("\t") for line in found.out.splitlines())
+        assert path["a"] == path["b"] != path["x"] == path["y"]
 
 
 @pytest.mark.parametrize("head", ["", "60 8\n"])

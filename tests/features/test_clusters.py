@@ -87,6 +87,7 @@ def test_tables_of_spacy_have_the_lowest_bit_first(tmp_path):
         ("01\tthe\t3\nthe\t01\n", "file:2: 'the\\t01'; expected bits, word and count"),
         ("{", "file: not JSON"),
         ('{"a": "b"}', "file: 'a': 'b'; expected a number"),
+        ('{"a":' * 100_000, "file: not JSON"),
         ('{"a": -1}', "file: 'a': -1; expected a number"),
     ],
 )

@@ -35,6 +35,15 @@ def files(chunkers, tmp_path_factory):
     return folder
 
 
+def test_numbers_that_no_pool_has(files, capsys):
+    given = ["choose", str(files / "pool.conll"), "--model", str(files / "1.structron"), "--quiet"]
+    assert main([*given, "--number", "1" + "0" * 30]) == 0
+    different = {tuple(word for word, *_ in rows) for rows in rows_of(40, 4)}
+    assert len(capsys.readouterr().out.splitlines()) == len(different)
+    assert main([*given, "--random", "nan"]) == 2
+    assert capsys.readouterr().err == "structron: error: --random: nan; expected a number from 0 to 1\n"
+
+
 # -- how sure --------------------------------------------------------------------------------------------------------
 
 

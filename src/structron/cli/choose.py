@@ -4,6 +4,7 @@ import dataclasses
 import io
 from collections.abc import Iterator
 from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,8 @@ def run(
         if model.texts or model.python_only or not hasattr(model, "roles_"):
             raise StructronError(f"{name}: a {model.task} model; expected one that labels or parses words")
         model.options.jobs = jobs or cores()
+    if at_random is not None and isnan(at_random):  # which is no less than 0 and no more than 1
+        raise StructronError("--random: nan; expected a number from 0 to 1")
     plan = Plan(start, number, rounds, at_random or 0.0, diverse, seed)
     if simulated:
         _check_plot(plot)

@@ -52,11 +52,12 @@ RULES = {
 }
 """What each rule asks for. The last four need another file."""
 AGAINST = ("upos-xpos", "upos-feats", "closed-class", "lemma")
-_RANGE = re.compile(r"([1-9]\d*)-([1-9]\d*)")
-_EMPTY_NODE = re.compile(r"(\d+)\.([1-9]\d*)")
+_ID = re.compile(r"[0-9]{1,9}")
+_RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+_EMPTY_NODE = re.compile(r"([0-9]{1,9})\.([1-9][0-9]{0,8})")
 _FEATURE = re.compile(r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)")
 _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
-_ENHANCED = re.compile(r"(\d+)(?:\.(\d+))?:([a-z]+(?::\S+)?)")
+_ENHANCED = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,9}))?:([a-z]+(?::\S+)?)")
 _COMMENT = re.compile(r"# ?(sent_id|text) ?= ?(.*)")
 
 
@@ -172,7 +173,7 @@ class _Sentence:
                 self.malformed.append(Problem("columns", number, what))
             if len(row) > 1:
                 self.rows.append((number, [*row, *[EMPTY] * WIDTH][:WIDTH]))
-        self.words = [(number, row) for number, row in self.rows if row[ID].isdigit()]
+        self.words = [(number, row) for number, row in self.rows if _ID.fullmatch(row[ID])]
 
     def problems(self, known: Known | None) -> Iterator[Problem]:
         """All that is wrong with it."""
@@ -219,7 +220,7 @@ class _Sentence:
         for _, row in self.rows:
             if match := _RANGE.fullmatch(row[ID]):
                 covered = int(match[2])
-            elif not row[ID].isdigit() or int(row[ID]) <= covered:
+            elif not _ID.fullmatch(row[ID]) or int(row[ID]) <= covered:
                 continue
             found.append(row[FORM] + ("" if "SpaceAfter=No" in row[MISC].split("|") else " "))
         return "".join(found)
@@ -229,7 +230,7 @@ class _Sentence:
         empty = (0, 0)
         for number, row in self.rows:
             own = row[ID]
-            if own.isdigit():
+            if _ID.fullmatch(own):
                 if int(own) != done + 1:
                     yield Problem("ids", number, f"{own} after {done}")
                 done = int(own)
@@ -253,7 +254,7 @@ class _Sentence:
         rows = [row for _, row in self.words]
         if not rows or all(row[HEAD] == EMPTY for row in rows):
             return
-        heads = [int(row[HEAD]) if row[HEAD].isdigit() else -1 for row in rows]
+        heads = [int(row[HEAD]) if _ID.fullmatch(row[HEAD]) else -1 for row in rows]
         odd = False
         for (number, row), head, k in zip(self.words, heads, range(1, len(rows) + 1), strict=True):
             if not 0 <= head <= len(rows) or head == k:

@@ -238,7 +238,7 @@ def _of_json(text: str, path: str | Path) -> dict[str, str]:
     """spaCy's table: word to number, whose lowest bit comes first in the path; 0: no class."""
     try:
         table = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StructronError(f"{path}: not JSON ({error}); expected a table of words and numbers") from None
     numbers = {word: k for word, k in table.items() if k != 0}
     for word, k in numbers.items():

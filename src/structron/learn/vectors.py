@@ -38,7 +38,7 @@ def read_vectors(lines: Iterable[str], name: str, most: int | None = None) -> tu
         except ValueError:
             row = np.zeros(0, np.float32)
         size = size or len(row)
-        if not len(row) or len(row) != size or not np.isfinite(row).all():
+        if not len(row) or len(row) != size or not np.isfinite(row).all() or "\t" in word:
             expected = f"a word and {size} numbers" if size else "a word and its numbers, as word2vec writes them"
             raise StructronError(f"{name}:{number}: {quoted(line.rstrip())}; expected {expected}")
         if word and word not in words and row.any():
@@ -53,7 +53,8 @@ def cluster_vectors(
     vectors: np.ndarray, classes: int = 512, passes: int = 20, tell: Callable[[str], Any] = lambda text: None
 ) -> list[str]:
     """The path of each vector's cluster. tell: is told how far the work is."""
-    found = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), TINY)
+    found = vectors / np.maximum(np.abs(vectors).max(axis=1, keepdims=True), np.finfo(vectors.dtype).tiny)
+    found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), TINY)  # squares of what is at most 1
     many = min(classes, len(found))
     centres, nearest = found[:many].astype(np.float32), np.full(len(found), -1)
     for done in range(1, passes + 1):
