@@ -574,7 +574,7 @@ class Trees(WordClusters, Tags):
 
     columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
     labelled: bool = switch(
-        "Relations as well as heads; --unlabelled: heads only.", default=True, flag="--unlabelled", fixed=True
+        "Heads and relations, or heads only.", default=True, flag="--labelled/--unlabelled", fixed=True
     )
     nonprojective: str = choice(
         "Trees with crossing arcs: lift the arcs, or skip the sentences.",
