@@ -4,6 +4,7 @@ import importlib.util
 import itertools
 import re
 import runpy
+import sys
 from random import Random
 
 import pytest
@@ -18,9 +19,9 @@ EXAMPLES = ROOT / "examples"
 
 
 def module(name: str):
-    """An example as a module; its `main` is not run."""
+    """An example as a module, by whose name what is compiled of it is found again; its `main` is not run."""
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
+    found = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
     return found
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -132,6 +133,7 @@ def test_pages_are_those_that_the_results_make():
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
+@cache
 def published(paper: str) -> tuple[Experiment, Ledger, dict[str, Claim]]:
     """A paper with the results of the repository."""
     one = experiment.experiment_of(paper)
