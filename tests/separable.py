@@ -34,7 +34,13 @@ def confusion_matrix(
     problem: SearchProblem, xs: Sequence[np.ndarray], golds: Sequence[Actions], whole: bool
 ) -> np.ndarray:
     """These differences of all examples, a row each."""
-    every = [d for x, gold in zip(xs, golds, strict=True) for d in confusion(Space(problem, x), tuple(gold), whole)]
+    return matrix_of(
+        [d for x, gold in zip(xs, golds, strict=True) for d in confusion(Space(problem, x), tuple(gold), whole)]
+    )
+
+
+def matrix_of(every: Sequence[dict]) -> np.ndarray:
+    """Differences as rows of a matrix."""
     index = {feature: k for k, feature in enumerate(sorted({f for delta in every for f in delta}))}
     matrix = np.zeros((len(every), len(index)))
     for row, delta in zip(matrix, every, strict=True):

@@ -23,9 +23,10 @@ from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
 from structron.model.beam import BeamModel
 from structron.options import Search
+from structron.search.beam.agreeing import agreeing_of, contradiction
 from structron.search.beam.compiling import stamp_of
 from structron.search.beam.engine import NO_ANCHORS, Engine
-from structron.search.beam.frontier import Anchored, Inputs
+from structron.search.beam.frontier import DEAD_END, Anchored, Inputs
 from structron.search.beam.problem import SearchProblem, checking, pointer
 from structron.search.beam.scores import CLOCK
 from structron.search.beam.signatures import POINTERS, SCORE, SEARCH
@@ -64,16 +65,19 @@ class Known:
     inputs: the same examples; a problem's `legal`, or another function in its place, gives the actions that agree.
     open: bool[examples]; of the others all is known, and their actions are those of the learner's inputs.
     merge: False: what agrees depends on more of a state than its atoms, so that equivalent states are not one.
+    numbers: of a user's examples, whose known actions are those of the inputs (OPEN: not known).
     """
 
     inputs: Inputs
     open: np.ndarray
     legal: Any = None  # the function's pointer; None: that of the problem
     merge: bool = True
+    numbers: np.ndarray | None = None
 
     def take(self, examples: np.ndarray) -> "Known":
         """What is known of some examples."""
-        return replace(self, inputs=some_inputs(self.inputs, examples), open=self.open[examples])
+        numbers = None if self.numbers is None else self.numbers[examples]
+        return replace(self, inputs=some_inputs(self.inputs, examples), open=self.open[examples], numbers=numbers)
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,7 @@ class BeamTraining(Paced):
             "engine",
             "free",
             "agreeing",
+            "agreeing_legal",
             "delta",
             "store",
             "stats",
@@ -159,11 +164,12 @@ class BeamTraining(Paced):
         self.choose = chooser(self.rule.choose)
         self.engine = Engine(self.problem, self.search.beam, self.search.merge)
         self.delta = make_delta()
-        self.free, self.agreeing, partial = None, None, self.knowledge is not None
+        self.free, self.agreeing, self.agreeing_legal, partial = None, None, None, self.knowledge is not None
         if self.knowledge is not None:
-            how = (self.search.beam, self.search.merge if self.knowledge.merge else 0)
+            how, told = (self.search.beam, self.search.merge if self.knowledge.merge else 0), self.knowledge.numbers
             self.free = Engine(searched_stepwise(self.problem), *how, keep=True)
-            self.agreeing = Engine(searched_stepwise(self.problem), *how)
+            self.agreeing = Engine(searched_stepwise(self.problem), *how, told=told is not None)
+            self.agreeing_legal = self.knowledge.legal if told is None else agreeing_of(self.problem)
         stepwise = self.rule.mean or self.rule.go_on
         self.choose_partial = chooser(RULES["early"].choose) if partial and stepwise else self.choose
         self.store = SparseStore(self.problem.columns, self.anchored.table[:, 0])
@@ -219,7 +225,7 @@ class BeamTraining(Paced):
         how = fixing.How(int(valid), 0, 0, int((1 + valid) * self.check), int(self.dry))
         for own in (given, forced):
             own.memory.clock[CLOCK] += 1
-        legal = known.legal or self.problem.pointers[1]
+        legal = self.agreeing_legal or self.problem.pointers[1]
         batch = (given, forced, self.delta, self.pace, sequence, lo, hi, how, self.stats)
         return self.free.call(LEARN_PARTIAL, legal, self.choose_partial, MEASURE, FITS, APPLY, *batch)
 
@@ -261,18 +267,22 @@ class BeamTraining(Paced):
     def _fit_columns(self, example: int, partial: bool = False) -> None:
         trouble, step = int(self.stats[fixing.TROUBLE]), int(self.stats[fixing.STEPS])
         self.stats[fixing.TROUBLE] = self.stats[fixing.STEPS] = 0
-        engine, inputs = self.engine, self.inputs
-        if partial and self.free is not None and self.agreeing is not None and self.knowledge is not None:
+        engine, inputs, known, forced = self.engine, self.inputs, self.knowledge, False
+        if partial and self.free is not None and self.agreeing is not None and known is not None:
             engine, forced = self.free, self.stats[fixing.FIRST] == KNOWN
             self.stats[fixing.FIRST] = 0
             if forced:
-                engine, inputs = self.agreeing, self.knowledge.inputs
+                engine, inputs = self.agreeing, known.inputs
         arrays = engine.scratch(inputs)
         if trouble == fixing.MORE_DELTA:
             self.delta = make_delta(4 * len(self.delta.feature))
         elif trouble == fixing.MORE_WEIGHTS:
             self.store.grow(2 * step, int(self.stats[fixing.NEEDED]) + 1, 2 * step)
             arrays.memory.clock[CLOCK] += 1
+        elif trouble == DEAD_END and forced and known is not None and known.numbers is not None:
+            x = inputs.x[inputs.starts[example] : inputs.starts[example + 1]]
+            gold = inputs.gold[inputs.gold_ptr[example] : inputs.gold_ptr[example + 1]].tolist()
+            raise contradiction(self.problem, x, gold, int(known.numbers[example]))
         elif trouble == fixing.NO_STEP:
             self._refuse_step(example, step, int(self.stats[fixing.NEEDED]))
         elif trouble == fixing.ASK_JJ and self.swvp is not None and callable(self.swvp.jj):
@@ -310,7 +320,7 @@ class BeamTraining(Paced):
         known = (
             ()
             if self.knowledge is None
-            else (self.knowledge.open, self.knowledge.inputs.x, self.knowledge.inputs.table)
+            else (self.knowledge.open, *self.knowledge.inputs[:3], *self.knowledge.inputs[4:])
         )
         arrays = (
             inputs.x,
@@ -366,7 +376,7 @@ class BeamTraining(Paced):
         for member in members:
             member.store.settle(*member._mean())
             member.final = True
-            del member.inputs, member.engine, member.free, member.agreeing, member.knowledge
+            del member.inputs, member.engine, member.free, member.agreeing, member.agreeing_legal, member.knowledge
         model = members[0].assemble(members)
         for member in members:
             del member.store

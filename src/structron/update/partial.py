@@ -4,9 +4,10 @@
     another is free: best[i] is the score of its best state, alive[i]: some state in the beam agrees, right[i]: the best
     rule(best, gold, alive, right, n) chooses a step;   w = w + ΔΦ(x, y'[1:i], z[1:i])
 
-What agrees are the actions that `legal` gives for the second inputs. Those of a state that agrees lead on to a whole
-derivation that does. Under a margin C, states that agree are ranked lower by C: z is the best state that does not
-agree, unless one that does beats it by more.
+What agrees are the actions that another `legal` gives (of a user's problem: search/beam/agreeing.py). Those of a state
+that agrees lead on to a whole derivation that does. Under a margin C, states that agree are ranked lower by C: z is the
+best state that does not agree, unless one that does beats it by more. The free search ends where no state in its beam
+has a legal action; those that agree have left it before.
 
 Here a derivation is not gone on with after an update: there is no one correct prefix. A rule that does so (LaSO) is
 replaced by the early update.
@@ -15,9 +16,12 @@ replaced by the early update.
 import numpy as np
 
 from structron.kernels.jit import helper
+from structron.search.beam.agreeing import ACTIONS, EXAMPLE, LENGTH, STEP
 from structron.search.beam.frontier import (
     ACTION,
     BACK,
+    BEGIN,
+    DEAD_END,
     DONE,
     GOLD,
     NONE,
@@ -54,14 +58,32 @@ FREE, KNOWN = 0, 1
 
 
 @helper
-def mark_agreeing(legal, inputs, e, setting, f):
-    """link[t, GOLD] of every row of a search: whether its derivation agrees with what the inputs know."""
-    example, link, moves = example_of(inputs, e, 0), f.link, setting.moves
-    link[0, GOLD] = WHOLE
+def tell_known(known, e):
+    """Where `legal` is to be told the known actions of an example, write them beyond the actions (agreeing.py)."""
+    legal, actions = known.frontier.legal, known.setting.moves.shape[0]
+    if legal.shape[1] > actions:
+        first, last = known.inputs.gold_ptr[e], known.inputs.gold_ptr[e + 1]
+        for i in range(legal.shape[0]):
+            legal[i, actions + EXAMPLE], legal[i, actions + LENGTH] = e, last - first
+            for j in range(last - first):
+                legal[i, actions + ACTIONS + j] = known.inputs.gold[first + j]
+
+
+@helper
+def mark_agreeing(legal, known, e, setting, f):
+    """link[t, GOLD] of every row of a search: whether its derivation agrees with what is known. link[t, BEGIN] is from
+    here on the number of its actions."""
+    example, link, moves = example_of(known.inputs, e, 0), f.link, setting.moves
+    out, actions = known.frontier.legal[0], moves.shape[0]
+    link[0, GOLD], link[0, BEGIN] = WHOLE, 0
     for t in range(1, f.used[ROWS]):
-        s, action = link[t, BACK], link[t, ACTION]
-        number = legal(example.x, example.table, f.states, s, f.legal[0])
-        right = among(f.legal[0], number, action)
+        s, action, right = link[t, BACK], link[t, ACTION], False
+        link[t, BEGIN] = link[s, BEGIN] + 1
+        if link[s, GOLD] != NONE or moves[action] > 0:
+            if out.shape[0] > actions:
+                out[actions + STEP] = link[s, BEGIN]
+            number = legal(example.x, example.table, f.states, s, out)
+            right = among(out, number, action)
         part, whole = (link[s, GOLD] & PART) != 0 and right, link[s, GOLD] == WHOLE and right
         if moves[action] < 0:
             p = link[t, PRED]
@@ -160,16 +182,19 @@ def learn_partial(
     inputs, trace, f, no = given.inputs, given.trace, given.frontier, np.int64(0)
     for place in range(lo, hi):
         e = sequence[place]
-        low, which = lowering(alma), KNOWN
+        low, which, steps = lowering(alma), KNOWN, no
+        tell_known(known, e)
         end, m = search(score_view, start, agreeing, advance, atoms, known, e, Guide(no, no, no, 0.0))
         n = m
         if end == DONE:
             which = FREE
             end, n = search(score_view, start, legal, advance, atoms, given, e, Guide(no, no, no, 0.0))
+            steps = max(n, m)
+            if end == DEAD_END:
+                end, n, steps = np.int64(DONE), n - 1, n - 1
         i, margin = np.int64(0), 0.0
         if end == DONE:
-            steps = max(n, m)
-            mark_agreeing(agreeing, known.inputs, e, given.setting, f)
+            mark_agreeing(agreeing, known, e, given.setting, f)
             compare(f, trace, known.trace, n, m, steps, low)
             i = rule(trace.best, trace.gold, trace.alive, trace.right, steps)
             if how.stop_at_fall and 0 < i <= steps and trace.gold[i] > trace.best[i]:

@@ -131,7 +131,7 @@ def _checked(function: Callable, signature: Any, what: str, around: Around) -> A
         raise StructronError(f"{what}: {name} calls itself (line {line}); expected loops, or unchecked=True")
     own = renewed(function, around.compiler)
     try:
-        checked = njit(nogil=True, **counting(False))(around.make(own))
+        checked = _surrounded(own, around)
         return for_signature(checked, signature, stamp_of(function) + around.key, function)
     except NumbaError:
         arrays = (kind.copy(readonly=True) if isinstance(kind, numba_types.Array) else kind for kind in signature.args)
@@ -142,6 +142,17 @@ def _checked(function: Callable, signature: Any, what: str, around: Around) -> A
             given[-1] = signature.args[-1]
         own.compile(signature.return_type(*given))  # what is wrong with it is easier to say of it alone
         raise
+
+
+def _surrounded(own: Any, around: Around) -> Any:
+    return njit(nogil=True, **counting(False))(around.make(own))
+
+
+def callable_in_kernels(function: Callable, around: Around | None = None) -> Any:
+    """A function of a problem as other compiled functions call it; the arguments are those of `pointer`."""
+    if is_own(function):
+        return renewed(function) if around is None else _surrounded(renewed(function, around.compiler), around)
+    return function if hasattr(function, "signatures") else njit(nogil=True)(function)
 
 
 def recursive(function: Callable) -> str:

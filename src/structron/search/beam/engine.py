@@ -8,6 +8,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.kernels.jit import Bound, WithFunctionPointers
+from structron.search.beam.agreeing import places_beyond
 from structron.search.beam.autopsy import Remains, fault_in
 from structron.search.beam.compiling import interruptible
 from structron.search.beam.decode import decode
@@ -112,7 +113,8 @@ class BeamScratch:
 
     def _make(self) -> None:
         problem = self.engine.problem
-        sizes = (len(problem.composition.atoms), len(problem.actions))
+        beyond = places_beyond(self.steps) if self.engine.told else 0
+        sizes = (len(problem.composition.atoms), len(problem.actions) + beyond)
         self.frontier = make_frontier(self.rows, self.wide, self.candidates, self.steps, problem.width, *sizes)
         self.trace = make_trace(self.steps, self.wide if self.engine.keep else 0)
 
@@ -143,13 +145,14 @@ class Engine:
         memory_slots: int = 1 << 8,
         keep: bool = False,
         slack: float = np.inf,
+        told: bool = False,
     ):
         """memory_slots: sums that are remembered of each group; problems with segments have more of them.
         keep: the trace of a search has all its beams. slack: a state that is further behind the best leaves
-        the beam, in `decode` alone."""
+        the beam, in `decode` alone. told: what takes the place of `legal` is told the known actions (agreeing.py)."""
         if beam is not None and beam < 1:
             raise StructronError(f"beam: {beam}; expected at least 1, or inf")
-        self.problem, self.merge, self.keep, self.slack = problem, merge, keep, float(slack)
+        self.problem, self.merge, self.keep, self.slack, self.told = problem, merge, keep, float(slack), told
         if problem.view >= 0:
             memory_slots = max(memory_slots, 1 << 9)
         elif problem.columns > MANY_COLUMNS:

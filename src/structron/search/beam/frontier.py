@@ -176,7 +176,7 @@ class Frontier(NamedTuple):
     # and one to spare; the last column is 0
     seen: Ints  # int64[a power of two]: open addressing, signature -> place in the next beam, from 1; 0: free
     seen_at: Ints  # int64[width of beam]: where each place of the next beam stands in it
-    legal: Ints2  # int64[TOGETHER, actions]: of the states that are scored together
+    legal: Ints2  # int64[TOGETHER, actions, or more: agreeing.py]: of the states that are scored together
     choices: Ints  # int64[TOGETHER]: how many
     rank: Doubles2  # float64[candidates, 2]: SCORE, GAIN
     heap: Ints2  # int64[candidates, 4]: BACK, ACTION, PLACE, ORDER

@@ -29,7 +29,7 @@ from structron.errors import StructronError, quoted
 from structron.features.places import AT
 from structron.kernels.jit import Pointer
 from structron.search.beam.checked import GUARD, Around, Fault
-from structron.search.beam.compiling import changed, constants, is_own, pointer, uncompiled
+from structron.search.beam.compiling import callable_in_kernels, changed, constants, is_own, pointer, uncompiled
 from structron.search.beam.examples import as_input, is_pairs, number_of, pairs_in
 from structron.search.beam.frontier import TAIL
 from structron.search.beam.guard import (
@@ -304,6 +304,10 @@ class SearchProblem:
                 self._pointers = list(map(Pointer, self._pointers, kinds))
         return self._pointers
 
+    def called(self, what: str) -> Any:
+        """A function as compiled code calls it, with its checks."""
+        return callable_in_kernels(self.functions[what], self._around(what))
+
     def _around(self, what: str) -> Around | None:
         """What checks a user's function."""
         columns = (self.view, self.where, self.lattice)
@@ -337,15 +341,17 @@ class SearchProblem:
 
     # -- checking ------------------------------------------------------------------------------------------------
 
-    def check(self, x: Any, gold: Iterable[str | int] = (), example: int = 0) -> None:
-        """Run the functions uncompiled on examples, along gold and twice at random, and report which function is wrong.
+    def check(self, x: Any, gold: Iterable[str | int | None] = (), example: int = 0) -> None:
+        """Run the functions uncompiled on examples, along gold (if all of it is known) and twice at random, and report
+        which function is wrong.
 
         Args:
             x: An input; or a list of pairs of an input and its actions.
             gold: The actions of the input.
             example: The number of the example in messages.
         """
-        if is_pairs(x) and not len(list(gold)):
+        gold = list(gold)
+        if is_pairs(x) and not gold:
             for number, (own, actions) in enumerate(pairs_in(x, "examples")):
                 self.check(own, actions, number)
             return
@@ -353,7 +359,8 @@ class SearchProblem:
         array = as_input(x, where)
         if not len(array):
             raise StructronError(f"{where}: an empty input; expected at least one row")
-        self.check_walk(array, [number_of(action, self.actions, self.index, where) for action in gold], example)
+        known = [number_of(action, self.actions, self.index, where) for action in gold if action is not None]
+        self.check_walk(array, known if len(known) == len(gold) else (), example)
 
     def check_walk(self, x: np.ndarray, gold: Sequence[int] = (), example: int = 0) -> None:
         """The same of one example as numbers."""

@@ -148,7 +148,7 @@ def candidates(score_view, legal, atoms, given, example, guide, step, now, count
     for b in range(first_state, count):
         i = (b - first_state) % TOGETHER
         if i == 0:
-            end, blocks = choose_from(legal, example, setting, f, now, b, min(count - b, TOGETHER), gold_row)
+            end, blocks = choose_from(legal, example, setting, f, step, now, b, min(count - b, TOGETHER), gold_row)
             if end != DONE:
                 return end, size, made, active, gold_gain
         if i == 0 and view_at < 0:
@@ -224,12 +224,14 @@ def among(choices, number, action):
 
 
 @helper
-def choose_from(legal, example, setting, f, now, b, together, gold_row):
+def choose_from(legal, example, setting, f, step, now, b, together, gold_row):
     """The legal actions of states b, b + 1, … of a beam, -1: gold's own. Returns how it ended, and the blocks of
-    columns that their scores need."""
+    columns that their scores need. Where there are open actions, `legal` is told the step (agreeing.py)."""
     blocks, actions = np.uint64(0), setting.moves.shape[0]
     for i in range(together):
         s = f.beam[now, b + i] if b + i >= 0 else gold_row
+        if f.legal.shape[1] > actions:
+            f.legal[i, actions] = step - 1
         number = legal(example.x, example.table, f.states, s, f.legal[i])
         if number > actions:
             return BAD_ACTION, blocks

@@ -17,11 +17,12 @@ from structron.errors import StructronError, quoted
 from structron.estimator import DAMAGE, Estimator
 from structron.eval.scores import Scores
 from structron.io.tensors import Tensors, check, whole
-from structron.learn.beam import BeamTraining, Beginning
+from structron.learn.beam import BeamTraining, Beginning, Known
 from structron.model.beam import BeamModel
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
 from structron.runtime.progress import Progress
+from structron.search.beam.agreeing import OPEN
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.examples import Input, as_input, number_of, pairs_in
 from structron.search.beam.frontier import Inputs
@@ -29,10 +30,11 @@ from structron.search.beam.problem import SearchProblem, misfit, shape_of
 from structron.tasks.options import ALL, BeamLearnerOptions
 from structron.text.numbers import shortened
 
+TRAINING = "training data"
 WALKED = 5
 """Examples that are walked through uncompiled before training."""
 
-Actions = Sequence[str | int]
+Actions = Sequence[str | int | None]
 Example = tuple[Input, Actions]
 Names = list[list[str]]
 Score = Callable[[Names, Names], float]
@@ -77,10 +79,13 @@ class ProblemEstimator(Estimator):
     """An estimator for a `SearchProblem`, which is the first argument.
 
     An example is a pair (x, actions): x are integers, rows of integers, or an array (one dimension: one column);
-    actions are names or numbers. `history_` has the figures of every pass.
+    actions are names or numbers, or None where they are open. `history_` has the figures of every pass.
     """
 
     metric: ClassVar[str] = "accuracy"
+    learns_open: ClassVar[bool] = True
+    """Whether actions of training data may be open."""
+    all_known: ClassVar[str] = "known actions"
 
     problem: SearchProblem
 
@@ -99,7 +104,7 @@ class ProblemEstimator(Estimator):
         """Train on examples.
 
         Args:
-            sentences: Pairs of an input and its actions.
+            sentences: Pairs of an input and its actions, None where one is open.
             dev: Examples that are not trained on; the pass with the best score on them is kept.
             score: A function score(gold, guessed) of the action names of all dev examples, which returns a number of at
                 least 0, higher being better; by default the accuracy of actions.
@@ -145,14 +150,15 @@ class ProblemEstimator(Estimator):
         self.options.search(learning=True)
 
     def _learner(self, sentences: Iterable[Example], start: BeamModel | None) -> BeamTraining:
-        xs, gold = self._read_examples(sentences, "training data")
+        xs, gold = self._read_examples(sentences, TRAINING)
         if not xs:
-            raise StructronError("training data: no examples; expected pairs of an input and its actions")
+            raise StructronError(f"{TRAINING}: no examples; expected pairs of an input and its actions")
         if start is None:
             self.columns_: int = xs[0].shape[1]
             self.extra_: Any = None
-        inputs = self._inputs(xs, "training data", gold)
+        inputs = self._inputs(xs, TRAINING, gold)
         self._walk(xs, gold)
+        self._note_open(gold)
         return self._make_learner(inputs, gold, None if start is None else Beginning(start))
 
     @property
@@ -179,10 +185,21 @@ class ProblemEstimator(Estimator):
     def _walk(self, xs: Sequence[np.ndarray], gold: Sequence[list[int]]) -> None:
         """Look at a few examples uncompiled, or at all."""
         for number, (x, actions) in enumerate(zip(xs[: self._walked], gold, strict=False)):
-            self.problem.check_walk(x, actions, number)
+            self.problem.check_walk(x, () if OPEN in actions else actions, number)
+
+    def _note_open(self, gold: Sequence[list[int]]) -> None:
+        """Say how many actions are known, where some are not."""
+        total, missing = sum(map(len, gold)), sum(actions.count(OPEN) for actions in gold)
+        if missing and self.options.swvp is not None:
+            raise StructronError("swvp: open actions in the training data; expected swvp none")
+        if missing:
+            self.notes_.append(f"{total - missing:,} of {total:,} actions are known")
 
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]], start: Beginning | None) -> BeamTraining:
-        return BeamTraining(self._watched, inputs, self.options.resolved, self.options.average, start=start)
+        is_open = np.array([OPEN in actions for actions in gold])
+        known = Known(inputs, is_open, merge=not self.problem.moves.any(), numbers=np.arange(len(gold)))
+        search, average = self.options.resolved, self.options.average
+        return BeamTraining(self._watched, inputs, search, average, start=start, known=known if is_open.any() else None)
 
     def _judge(self, dev: Any) -> Callable[[Any], float]:
         examples, score = dev
@@ -202,7 +219,10 @@ class ProblemEstimator(Estimator):
         for number, (x, actions) in enumerate(pairs_in(examples, what)):
             where = f"{what}: example {number}"
             xs.append(as_input(x, where))
-            gold.append([self._number(action, where) for action in actions])
+            gold.append([OPEN if action is None else self._number(action, where) for action in actions])
+            if OPEN in gold[-1] and not (self.learns_open and what == TRAINING):
+                step, why = gold[-1].index(OPEN) + 1, self.all_known if what == TRAINING else "known actions"
+                raise StructronError(f"{where}, step {step}: an open action; expected {why}")
         return xs, gold
 
     def _number(self, action: Any, where: str = "") -> Any:

@@ -60,6 +60,8 @@ class QueueLearner(ProblemEstimator):
     """
 
     options_class = QueueLearnerOptions
+    learns_open = False  # LaSO goes on from the correct nodes, so it has to know all of them
+    all_known = "known actions, or a list of all correct derivations (BeamLearner learns from open ones)"
 
     def _scene(self, sentence: Any, gold: Any) -> Any:
         return Estimator._scene(self, sentence, gold)
