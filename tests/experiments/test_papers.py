@@ -126,6 +126,9 @@ def test_pages_are_those_that_the_results_make():
     for one, ledger in found:
         assert renewed(page, one, ledger) == page
         assert not ledger.quick
+    for name, place in experiment.OTHERS.items():
+        one, page = experiment.experiment_of(name), (root / "docs" / place).read_text(encoding="utf-8")
+        assert renewed(page, one, one.ledger(root / "results")) == page
 
 
 # -- what a person says on the page, and what it rests on --------------------------------------------------------------

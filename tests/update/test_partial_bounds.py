@@ -26,10 +26,10 @@ def chunk_rows() -> list:
 
 
 def pair_rows() -> list:
-    """Tags are open too, here and there."""
-    tags = [[None if (s + i) % 3 == 0 else "DN"[i % 2] for i in range(3)] for s in range(len(CHUNKS))]
+    """Two words each; tags are open too, here and there."""
+    tags = [[None if (s + i) % 3 == 0 else "DN"[i % 2] for i in range(2)] for s in range(len(CHUNKS))]
     return [
-        [(word, tag, y) for (word, y), tag in zip(rows, own, strict=True)]
+        [(word, tag, y) for (word, y), tag in zip(rows[:2], own, strict=True)]
         for rows, own in zip(chunk_rows(), tags, strict=True)
     ]
 
@@ -110,12 +110,12 @@ class Searched:
     def confusions(self) -> list[Counter]:
         """Φ(y') - Φ(z) for every prefix y' that agrees and every z that does not and stands in the same step."""
         right, every = ({y[:i] for y in own for i in range(1, len(y) + 1)} for own in (self.good, self.every))
-        found = []
+        features, found = {y: self.phi(y) for y in every}, []
         for y in right:
             for z in every - right:
                 if len(y) == len(z) or (len(z) < len(y) and z in self.every) or (len(y) < len(z) and y in self.good):
-                    change = self.phi(y)
-                    change.subtract(self.phi(z))
+                    change = Counter(features[y])
+                    change.subtract(features[z])
                     found.append(Counter({feature: count for feature, count in change.items() if count}))
         return found
 
@@ -124,6 +124,7 @@ class Searched:
 def test_as_many_updates_as_the_theorem_allows(kind):
     """R²/δ², where δ is the margin by which all prefixes that agree are ahead of all others."""
     make, options, rows = CASES[kind]
+    bound = None
     for given in (
         {"beam": 1, "update": "early"},
         {"beam": 2, "update": "max-violation"},
@@ -132,11 +133,8 @@ def test_as_many_updates_as_the_theorem_allows(kind):
         own = make(**PLAIN | options | given).fit(rows())
         learner = own.learner_
         assert learner.knowledge.open.all()
-        every = [
-            change
-            for e in range(learner.examples)
-            for change in Searched(learner, e, LEGAL[kind] and plain(LEGAL[kind])).confusions()
-        ]
-        updates = sum(record["updates"] for record in own.history_)
+        if bound is None:
+            every = [Searched(learner, e, LEGAL[kind] and plain(LEGAL[kind])) for e in range(learner.examples)]
+            bound = bound_of(matrix_of([change for one in every for change in one.confusions()]))
         assert own.stopped_ == "converged"
-        assert 0 < updates <= bound_of(matrix_of(every))
+        assert 0 < sum(record["updates"] for record in own.history_) <= bound

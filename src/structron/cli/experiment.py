@@ -12,8 +12,8 @@ from structron.experiments.frame import report
 from structron.experiments.frame.report import Experiment
 
 PAPER = re.compile("[a-z]+[0-9]{4}")
-OTHERS = ("partial",)
-"""Experiments of our own."""
+OTHERS = {"partial": Path("howto") / "partial-labels.md"}
+"""Experiments of our own, and the page of each."""
 RESULTS = Path("results")
 
 

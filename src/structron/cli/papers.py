@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from structron.cli.experiment import RESULTS, experiment_of, papers
+from structron.cli.experiment import OTHERS, RESULTS, experiment_of, papers
 from structron.cli.places import check_places
 from structron.errors import StructronError
 from structron.experiments.frame.documents import papers_page, picture_of, renewed
@@ -30,14 +30,17 @@ def run(results: Path | None = None, write: Path | None = None) -> None:
         for experiment, ledger in found
         if (drawn := picture_of(experiment, ledger))
     }
-    check_places({"--results": folder.glob("*.json")}, {"--write": [path, write / VERDICTS, *pictures]})
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise StructronError(f"{path}: cannot be read: {error.strerror}") from None
-    for experiment, ledger in found:
-        text = renewed(text, experiment, ledger)
-    atomic_write_bytes(path, text.encode())
+    pages = {path: found}
+    for name, place in OTHERS.items():
+        own = experiment_of(name)
+        pages |= {write / place: [(own, own.ledger(folder))]} if (write / place).exists() else {}
+    check_places({"--results": folder.glob("*.json")}, {"--write": [*pages, write / VERDICTS, *pictures]})
+    texts = {place: _read(place) for place in pages}
+    for place, experiments in pages.items():
+        for experiment, ledger in experiments:
+            texts[place] = renewed(texts[place], experiment, ledger)
+    for place, text in texts.items():
+        atomic_write_bytes(place, text.encode())
     atomic_write_bytes(write / VERDICTS, page.encode())
     try:
         (write / PICTURES).mkdir(exist_ok=True)
@@ -45,3 +48,10 @@ def run(results: Path | None = None, write: Path | None = None) -> None:
         raise StructronError(f"{write / PICTURES}: cannot make the folder: {error.strerror}") from None
     for place, drawn in pictures.items():
         atomic_write_bytes(place, drawn.encode())
+
+
+def _read(page: Path) -> str:
+    try:
+        return page.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StructronError(f"{page}: cannot be read: {error.strerror}") from None

@@ -11,6 +11,7 @@ states are looked at once. It does not depend on weights, so all searches of an 
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import njit
@@ -65,12 +66,12 @@ def push_state(advance, moves, x, table, rows, s, action):
 def can_be_completed(legal, advance, moves, x, table, rows, hashes, first, step, told, choices):
     """Whether a derivation that agrees goes on from rows[first], the state after `step` actions."""
     count, last, memory = moves.shape[0], told[LENGTH], told.shape[0] - MEMORY
-    number, place, keys = (np.empty(last + 2, np.int64) for _ in range(3))
+    number, place, keys = np.empty(last + 2, np.int64), np.empty(last + 2, np.int64), np.empty(last + 2, np.int64)
     d, down, looked, found = np.int64(0), True, 0, False
     while d >= 0 and not found:
         at = step + d
         if down:
-            about = mix(np.uint64(told[EXAMPLE]), np.uint64(at))
+            about = mix(mix(SEED, np.uint64(told[EXAMPLE])), np.uint64(at))
             keys[d] = key_of(hashes, rows, first + d, about)
             spot = memory + (keys[d] >> 1) % MEMORY
             looked += 1
@@ -130,8 +131,17 @@ def agreeing_actions(legal, advance, moves, x, table, states, s, out):
     return count if count > 0 else np.int64(-1)
 
 
+_compiled: WeakKeyDictionary[SearchProblem, Any] = WeakKeyDictionary()
+
+
 def agreeing_of(problem: SearchProblem) -> Any:
     """`legal` for what is known of examples, compiled with the user's functions and the checks around them."""
+    if problem not in _compiled:
+        _compiled[problem] = _compile(problem)
+    return _compiled[problem]
+
+
+def _compile(problem: SearchProblem) -> Any:
     legal, advance = (problem.functions[what] for what in ("legal", "advance"))
     moves, signature = problem.moves, POINTERS["legal"]
     if DISABLE_JIT:
