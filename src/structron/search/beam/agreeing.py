@@ -146,9 +146,9 @@ def _compile(problem: SearchProblem) -> Any:
     moves, signature = problem.moves, POINTERS["legal"]
     if DISABLE_JIT:
         return _made(legal, advance, moves)
-    own = [problem.called(what) for what in ("legal", "advance")]
+    made = _made(problem.called("legal"), problem.called("advance"), moves)
     stamp = f"agreeing {stamp_of(legal)} {stamp_of(advance)} {problem.name} {moves.tolist()}"
-    found = for_signature(njit(nogil=True, **counting(True))(_made(*own, moves)), signature, stamp, legal)
+    found = for_signature(njit(nogil=True, **counting(True))(made), signature, stamp, legal)
     return Pointer(found, signature)
 
 
@@ -161,8 +161,8 @@ def _made(legal: Callable, advance: Callable, moves: np.ndarray) -> Callable:
 
 def contradiction(problem: SearchProblem, x: np.ndarray, actions: Sequence[int], example: int) -> StructronError:
     """Why no derivation agrees: how far those come that agree until then. Uncompiled."""
-    walk, seen, last = Walk(problem, x, example), set(), len(actions)
-    deepest, why = -1, ""
+    walk, last, deepest, why = Walk(problem, x, example), len(actions), -1, ""
+    seen: set[Any] = set()
     waiting = [iter([walk.begin()])]
     while waiting and len(seen) < MOST_WALKED:
         d = len(waiting) - 1
