@@ -203,6 +203,36 @@ def test_rounds_count_words_and_corrections(chunkers):
     assert reached == next((step["words"] for step in found.curves["margin"] if step["score"] >= wanted), None)
 
 
+def test_a_person_is_asked_for_two_words_of_a_sentence(chunkers):
+    """The least sure ones that are not labelled yet; the others stay open, and sentences may come again."""
+    pool, dev = rows_of(30, 8), rows_of(15, 9)
+    model, sentences = chunkers[0], pool[:4]
+    labels, margins = model.predict_with_margins(sentences)
+    for done in ([set() for _ in sentences], [{0, 2} for _ in sentences]):
+        found = Doubter([model], "words")(sentences, done)
+        for own, mine, said, labelled in zip(found, margins, labels, done, strict=True):
+            expected = sorted((m, i) for i, m in enumerate(mine) if i not in labelled)[:2]
+            assert own.ask == tuple(i for _, i in expected)
+            assert own.to_json()["ask"] == [i + 1 for i in own.ask]
+            assert (own.value, own.word) == expected[0]
+            assert own.reason.startswith(f"word {own.ask[0] + 1}: margin ")
+            assert own.reason.endswith(said[own.ask[-1]])
+    seen = []
+
+    class Watched(structron.Chunker):
+        def fit(self, sentences, **more):
+            seen.append(sentences)
+            return super().fit(sentences, **more)
+
+    watched = Watched(**chunkers[0].get_params()).fit(rows_of(5, 1))
+    found = simulate(watched, pool, dev, ["words"], Plan(start=5, number=30, rounds=3))
+    steps = found.curves["words"]
+    for one, two in itertools.pairwise(steps):
+        assert 0 <= two["corrections"] - one["corrections"] <= two["words"] - one["words"] <= 2 * 25
+    for sentences, step in zip(seen[2:], steps, strict=True):
+        assert sum(row[-1] is not None for sentence in sentences for row in sentence) == step["words"]
+
+
 def test_curves_are_written(files, monkeypatch, capsys):
     monkeypatch.chdir(files)
     options = ["--simulate", "--dev", "dev.conll", "--start", "5", "-n", "5", "--rounds", "1", "-q"]

@@ -306,7 +306,7 @@ COMMANDS: list[click.Command] = [
         option("--number", "-n", metavar="N", type=POSITIVE, default=50, help="Number of sentences to choose."),
         option(
             "--by",
-            metavar="margin|margin-per-word|doubt-per-word|disagreement|random",
+            metavar="margin|margin-per-word|doubt-per-word|words|disagreement|random",
             help="The criterion; by default margin, or disagreement if there are several models.",
         ),
         option(

@@ -7,7 +7,7 @@ models are as good as they get.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 from itertools import islice, pairwise
@@ -21,7 +21,10 @@ from structron.fields import options_of
 from structron.tasks.capabilities import able, able_tasks, reason
 from structron.text.numbers import ShortFloats
 
-CRITERIA = ("margin", "margin-per-word", "doubt-per-word", "disagreement", "random")
+WORDS = "words"
+CRITERIA = ("margin", "margin-per-word", "doubt-per-word", WORDS, "disagreement", "random")
+ASKED = 2
+"""Words of a sentence that a person is asked for by the criterion `words`; the others stay open."""
 SMALL = 0.1
 """The share of words whose margins are small: a word at its edge is doubted by 1/e, one without a margin by 1."""
 ALIKE = 0.5
@@ -41,10 +44,13 @@ class Doubt(ShortFloats):
     value: float
     reason: str
     word: int | None = None
+    ask: tuple[int, ...] = ()
+    """The words to be labelled, where not all of them are."""
 
     def to_json(self) -> dict[str, Any]:
         word = None if self.word is None else self.word + 1
-        return {"value": None if self.value == inf else self.value, "reason": self.reason, "word": word}
+        found = {"value": None if self.value == inf else self.value, "reason": self.reason, "word": word}
+        return found | ({"ask": [place + 1 for place in self.ask]} if self.ask else {})
 
 
 class Doubter:
@@ -55,14 +61,17 @@ class Doubter:
         self.models, self.by, self.jobs = models, by, jobs
         self.small: float | None = None
 
-    def __call__(self, sentences: Sequence[Any]) -> list[Doubt]:
-        """One for each sentence."""
+    def __call__(self, sentences: Sequence[Any], labelled: Sequence[Collection[int]] = ()) -> list[Doubt]:
+        """One for each sentence. labelled: the words of each that are not asked for any more."""
         if self.by == "disagreement":
             return _disagreements([model.predict_columns(sentences, jobs=self.jobs) for model in self.models])
         model = self.models[0]
         if able(model.options_class, "confidence"):
             labels, margins = model.predict_with_margins(sentences, jobs=self.jobs)
             self._settle(margin for own in margins for margin in own)
+            if self.by == WORDS:
+                done = labelled or [()] * len(labels)
+                return [_words_asked(*own) for own in zip(labels, margins, done, strict=True)]
             return [self._doubt(*own) for own in zip(labels, margins, strict=True)]
         lists = model.nbest(sentences, 2, jobs=self.jobs)
         gaps = [own[0][1] - own[1][1] if len(own) > 1 else inf for own in lists]
@@ -95,6 +104,15 @@ class Doubter:
         finite = [margin for margin in margins if margin < inf]
         mean = float(np.mean(finite)) if finite else inf
         return Doubt(mean, f"mean margin {mean:.4g}, {where}", word)
+
+
+def _words_asked(labels: Sequence[str], margins: Sequence[float], labelled: Collection[int]) -> Doubt:
+    """The words with the smallest margins."""
+    places = sorted((i for i in range(len(margins)) if i not in labelled), key=margins.__getitem__)[:ASKED]
+    if not places:
+        return Doubt(inf, "no words")
+    text = ", ".join(f"word {i + 1}: margin {margins[i]:.4g}, {labels[i]}" for i in places)
+    return Doubt(margins[places[0]], text, places[0], tuple(places))
 
 
 def doubts(models: Sequence[Any], sentences: Sequence[Any], by: str, jobs: int = 1) -> list[Doubt]:
@@ -136,10 +154,17 @@ def check_criterion(by: str, models: Sequence[Any]) -> None:
     if len(models) > 1:
         raise StructronError(f"by: {by} with {len(models)} models; expected one, or disagreement")
     kind = models[0].options_class
-    what = "confidence" if by == "margin-per-word" or not able(kind, "nbest") else "nbest"
+    if by == WORDS and not able(kind, "open_label"):
+        raise StructronError(f"by: {by}: not available for the {kind.task}; works with {', '.join(_with_words())}")
+    what = "confidence" if by in ("margin-per-word", WORDS) or not able(kind, "nbest") else "nbest"
     if by != "random" and not able(kind, what):
         others = f"works with {', '.join(able_tasks(what))}"
         raise StructronError(f"by: {by}: not available for the {kind.task} ({reason(kind, what)}); {others}")
+
+
+def _with_words() -> list[str]:
+    """The tasks that learn from single words and know their margins."""
+    return [task for task in able_tasks("open_label") if task in able_tasks("confidence")]
 
 
 @dataclass(order=True, slots=True)
@@ -275,33 +300,60 @@ def simulate(
     tell(f"all {len(pool)} sentences: {model.metric} {final['score']:.2f}")
     curves: dict[str, list[dict[str, float]]] = {}
     for by in criteria:
-        known, rest = list(begin), order[plan.start :]
-        words = corrections = sum(len(pool[k]) for k in known)
+        person = _Person(pool, model.roles_, begin)
         curves[by] = []
         for turn in range(plan.rounds + 1):
-            models = _committee(model, [pool[k] for k in known], by, plan)
-            score = models[0].score(dev)
-            step = {"words": float(words), "corrections": float(corrections), "score": score}
-            curves[by].append(step)
+            models = _committee(model, person.rows(), by, plan)
+            score, (words, corrections) = models[0].score(dev), (person.words, person.corrections)
+            curves[by].append({"words": float(words), "corrections": float(corrections), "score": score})
             tell(f"{by}: {words} words, {corrections} corrections, {model.metric} {score:.2f}")
+            rest = [k for k in order[plan.start :] if len(person.labelled[k]) < len(pool[k])]
             if turn == plan.rounds or not rest:
                 break
             choice = Choice(plan.number, plan.share, plan.diverse, plan.seed + turn)
-            given = [pool[k] for k in rest]
-            found = [None] * len(rest) if by == "random" else doubts(models, given, by, model.options.jobs)
+            given, done = [pool[k] for k in rest], [person.labelled[k] for k in rest]
+            found = [None] * len(rest) if by == "random" else Doubter(models, by, model.options.jobs)(given, done)
             for k, doubt in zip(rest, found, strict=True):
                 choice.add([row[word] for row in pool[k]], doubt, k)
-            batch = [k for _, k in choice.chosen()]
-            corrections += _corrections(models[0], [pool[k] for k in batch])
-            words += sum(len(pool[k]) for k in batch)
-            known += batch
-            rest = _without(rest, batch)
+            chosen = choice.chosen()
+            wrong = _corrections(models[0], [pool[k] for _, k in chosen])
+            for (doubt, k), own in zip(chosen, wrong, strict=True):
+                person.label(k, doubt.ask or range(len(pool[k])), own)
     return Simulated(model.metric, final, curves)
 
 
-def _without(items: Sequence[int], taken: Iterable[int]) -> list[int]:
-    gone = set(taken)
-    return [k for k in items if k not in gone]
+class _Person:
+    """What a simulated person has labelled: the places of words, sentence by sentence; and how much work it was."""
+
+    def __init__(self, pool: Sequence[Any], roles: Any, begin: Iterable[int]):
+        """begin: sentences that are labelled from the start; of these every label is written by hand."""
+        self.pool, self.places = pool, [roles.names.index(name) for name in roles.outputs]
+        self.labelled: dict[int, set[int]] = {k: set() for k in range(len(pool))}
+        self.order: list[int] = []
+        self.words = self.corrections = 0
+        for k in begin:
+            self.label(k, range(len(pool[k])), [True] * len(pool[k]))
+
+    def label(self, k: int, places: Iterable[int], wrong: Sequence[bool]) -> None:
+        """Label some words of a sentence. wrong: whether each word's label has to be corrected."""
+        fresh = [place for place in places if place not in self.labelled[k]]
+        self.order += [k] if not self.labelled[k] else []
+        self.labelled[k].update(fresh)
+        self.words += len(fresh)
+        self.corrections += sum(wrong[place] for place in fresh)
+
+    def rows(self) -> list[Any]:
+        """The sentences with what is labelled; other labels are open."""
+        return [self._opened(self.pool[k], self.labelled[k]) for k in self.order]
+
+    def _opened(self, sentence: Any, labelled: Collection[int]) -> Any:
+        if len(labelled) == len(sentence):
+            return sentence
+        rows = [list(row) for row in sentence]
+        for i, row in enumerate(rows):
+            for place in self.places if i not in labelled else ():
+                row[place] = None
+        return rows
 
 
 def _trained(model: Any, rows: Sequence[Any], seed: int, **changed: Any) -> Any:
@@ -319,9 +371,9 @@ def _committee(model: Any, rows: Sequence[Any], by: str, plan: Plan) -> list[Any
     return [first, *(_trained(model, rows, plan.seed + k, **runs) for k in range(1, plan.committee))]
 
 
-def _corrections(model: Any, rows: Sequence[Any]) -> int:
-    """How many words of these sentences a person corrects when the model has filled in its predictions."""
+def _corrections(model: Any, rows: Sequence[Any]) -> list[list[bool]]:
+    """Which words of these sentences a person corrects when the model has filled in its predictions."""
     gold = [model._columns_of(own) for own in model._gold(rows)]
     found = model.predict_columns(rows)
     pairs = ((zip(*own, strict=True), zip(*other, strict=True)) for own, other in zip(gold, found, strict=True))
-    return sum(a != b for own, other in pairs for a, b in zip(own, other, strict=True))
+    return [[a != b for a, b in zip(own, other, strict=True)] for own, other in pairs]
