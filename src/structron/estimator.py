@@ -501,7 +501,7 @@ class Estimator(ABC):
             sentences: Labelled sentences, as for `fit`.
             jobs: Number of threads; by default that of the estimator.
         """
-        return getattr(self.evaluate(sentences, jobs=jobs), self.metric)
+        return ShortFloat(getattr(self.evaluate(sentences, jobs=jobs), self.metric))
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Any:
         """The features with the largest weights.

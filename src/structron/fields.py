@@ -167,7 +167,9 @@ class Options:
 
 
 def same_value(a: Any, b: Any) -> bool:
-    """Whether two values of an option are one; arrays are not compared."""
+    """Whether two values of an option are one, such as a list and a tuple of the same; arrays are not compared."""
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return list(a) == list(b)
     return a is b or (type(a) is type(b) and not hasattr(a, "__array__") and bool(a == b))
 
 

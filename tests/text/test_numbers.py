@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from structron import Tagger
+from structron import Chunker, Tagger, compare
 from structron.eval.scores import accuracy_scores
 from structron.sklearn import CRF
 from structron.text.numbers import ShortFloat, to_json
@@ -56,3 +56,20 @@ def test_json_has_six_digits():
     value = {"f1": 97.67304860088365, "rows": [(1, 10.901875495910645, "0.1234567")], "count": 1_234_567, "on": True}
     found = to_json(value | {"é": None})
     assert found == '{"f1": 97.673, "rows": [[1, 10.9019, "0.1234567"]], "count": 1234567, "on": true, "é": null}'
+
+
+def test_scores_and_comparisons_print_short():
+    train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("cat", "NOUN")]]
+    first, second = (Tagger(templates=[name], cutoff=0, runs=1, passes=3).fit(train) for name in ("w[0]", "suffix1[0]"))
+    test = [[("the", "DET"), ("cat", "VERB"), ("barks", "VERB")]]
+    assert repr(first.score(test)) == "66.6667"
+    assert first.score(test) == first.evaluate(test).accuracy == 200 / 3
+    found = compare(first, second, test, samples=10)
+    assert "'accuracy': 66.6667," in repr(found)
+    assert found.scores[0]["accuracy"] == 200 / 3
+    assert str(found) == found.report()
+
+
+def test_an_option_that_is_a_list_is_its_default_if_its_items_are():
+    assert repr(Chunker(forbid=[], given=[])) == "Chunker()"
+    assert repr(Chunker(forbid=[("O", "B-A")])) == "Chunker(forbid=[('O', 'B-A')])"

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from structron.errors import StructronError
+from structron.errors import StructronError, counted
 from structron.eval.bootstrap import SAMPLES, count, paired_bootstrap
-from structron.text.numbers import ShortFloats
+from structron.text.numbers import ShortFloat, ShortFloats
 from structron.text.sentences import Document, is_row
 
 SHOWN = 10
@@ -84,6 +84,9 @@ class Comparison(ShortFloats):
             "differences": [difference.to_json() for difference in self.differences],
         }
 
+    def __str__(self) -> str:
+        return self.report()
+
     def report(self, shown: int = SHOWN) -> str:
         """A table for the terminal, and the first sentences on which the models differ."""
         first, second = self.scores
@@ -95,7 +98,8 @@ class Comparison(ShortFloats):
             if isinstance(score, float) and isinstance(other, float):
                 lines.append(f"{name:<{width}} {score:9.2f}{other:9.2f}{other - score:+9.2f}")
         lines += ["", f"{self.metric}: p = {self.p:.4f} (paired bootstrap over {self.n} sentences)"]
-        lines.append(f"{len(self.differences)} sentences differ" + (":" if self.differences and shown else ""))
+        differ = f"{counted(len(self.differences), 'sentence')} differ{'s' * (len(self.differences) == 1)}"
+        lines.append(differ + (":" if self.differences and shown else ""))
         for d in self.differences[:shown]:
             lines += ["", f"{d.number}  wrong words: a {d.wrong[0]}, b {d.wrong[1]}"]
             for word, gold, a, b in zip(d.sentence, d.gold, d.a, d.b, strict=True):
@@ -164,7 +168,10 @@ def compare(
     given = zip(first.words, first.gold, first.guess, second.guess, strict=True)
     differences = [Difference(k, *own) for k, own in enumerate(given, 1) if own[2] != own[3]]
     p = paired_bootstrap(first.counts(), second.counts(), seed, samples)
-    scores = [first.scores(), second.scores()]
+    scores = [
+        {name: ShortFloat(value) if isinstance(value, float) else value for name, value in own.scores().items()}
+        for own in (first, second)
+    ]
     named = list(names) or [a.signature_, b.signature_]
     return Comparison(named, a.metric, scores, p, len(first.gold), samples, differences)
 

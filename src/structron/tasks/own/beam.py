@@ -28,7 +28,7 @@ from structron.search.beam.examples import Input, as_input, number_of, pairs_in
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem, misfit, shape_of
 from structron.tasks.options import ALL, BeamLearnerOptions
-from structron.text.numbers import shortened
+from structron.text.numbers import ShortFloat, shortened
 
 TRAINING = "training data"
 WALKED = 5
@@ -304,7 +304,7 @@ class ProblemEstimator(Estimator):
             jobs: Number of threads; by default that of the learner.
             score: A function score(gold, guessed), as for `fit`.
         """
-        return rated(score, *self._compare(sentences, jobs))
+        return ShortFloat(rated(score, *self._compare(sentences, jobs)))
 
     def _compare(self, examples: Iterable[Example], jobs: int | None, guess: Any = None) -> tuple[Names, Names]:
         self._check_fitted()
