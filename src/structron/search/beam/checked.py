@@ -30,6 +30,8 @@ GUARD = -(1 << 62) - 1
 """A value that nobody writes."""
 MOST_ROUNDS = 100_000_000
 """Rounds of the loops of one function in one call, after which it is taken to be endless."""
+MANY = 0x5851F42D4C957F2E
+"""An even number of which no small multiple is small."""
 STATES = 2
 """The number of that argument."""
 PART: Any = {"forceinline": True, **counting(False)}
@@ -224,10 +226,11 @@ def check_row_is_filled(states, row, view, where, lattice):
 
 @njit(**PART)
 def sum_of(states, row):
-    """A number that changes when a row does."""
-    found = np.int64(1)
+    """A number that changes when a row does; no column waits for the sum of those before it."""
+    found, factor = np.int64(0), np.int64(1)
     for c in range(states.shape[1]):
-        found = found * 1_000_003 + states[row, c]
+        found += states[row, c] * factor
+        factor += MANY
     return found
 
 
