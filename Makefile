@@ -32,16 +32,14 @@ bench: $(VENV)/.dev
 EWT := $(DATA)/ud-english-ewt
 UNER := $(DATA)/uner-english-ewt
 
-ENGLISH := build/english
+CLUSTERS := build/english/en_lexeme_cluster.json.gz
 
 english: $(VENV)/.dev
 	mkdir -p src/structron/models
-	$(BIN)/python tools/english.py $(ENGLISH)
+	$(BIN)/python tools/english.py $(dir $(CLUSTERS))
 	$(BIN)/structron train pipeline --train $(EWT)/train.conllu.gz --dev $(EWT)/dev.conllu.gz \
 	    --entities $(UNER)/train.conll.gz --dev-entities $(UNER)/dev.conll.gz \
-	    --clusters $(ENGLISH)/en_lexeme_cluster.json.gz --gazetteer company=$(ENGLISH)/companies.txt \
-	    --gazetteer organization=$(ENGLISH)/organizations.txt --gazetteer person=$(ENGLISH)/people.txt \
-	    --gazetteer place=$(ENGLISH)/places.txt --compact --jobs 2 \
+	    --clusters $(CLUSTERS) --compact --jobs 2 \
 	    --model src/structron/models/english.structron
 	$(BIN)/structron evaluate english $(EWT)/test.conllu.gz
 	$(BIN)/structron evaluate english $(EWT)/test.conllu.gz --gold tokens --entities $(UNER)/test.conll.gz
