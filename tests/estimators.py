@@ -222,5 +222,7 @@ def weights_of(estimator) -> dict[tuple[str, str], float]:
     rows, names = model.rows, {}
     found = {}
     for place, column, weight in zip(rows.place.tolist(), rows.column.tolist(), rows.weight.tolist(), strict=True):
-        found[names.setdefault(place, name(place)), columns[column]] = weight
+        if place not in names:
+            names[place] = name(place)
+        found[names[place], columns[column]] = weight
     return found

@@ -214,7 +214,7 @@ def test_sets_learn_the_same_in_every_process():
         import hashlib
         from structron.data.toy_english import toy_english
         from structron.sklearn import CRF, SequenceLabeler
-        toy = toy_english(60, seed=2)
+        toy = toy_english(20, seed=2)
         X = [[{w, w[-2:], w[:2], str(len(w))} for w in s.words] for s in toy]
         model = SequenceLabeler().fit(X, [s.pos for s in toy]).labeler_.model_
         print(hashlib.sha256(model.w.tobytes() + model.keys.tobytes()).hexdigest())
