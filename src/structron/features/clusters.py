@@ -26,7 +26,7 @@ from structron.io.text import read_lines
 from structron.kernels.table import hash_strings, pack_strings
 
 NAME = re.compile(r"c([1-9]\d?)?$")
-USUAL = ("c4", "c6", "c10", "c")
+DEFAULT_ATOMS = ("c4", "c6", "c10", "c")
 """What is asked of the classes by templates that do not name any."""
 BITS = 48
 """Bits of a word's hash: two words out of a million share them with a probability of one in 500."""

@@ -8,20 +8,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice, pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.features import encode
 from structron.features.atoms import parse_atoms
-from structron.features.clusters import USUAL, Clusters, prefix_length
 from structron.features.encode import Column, Hashes
-from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
 from structron.features.templates import LABEL, Template, parse_template
 from structron.kernels.jit import entry
 from structron.text.sentences import ROWS, WORDS, is_row, tokens_of
+
+if TYPE_CHECKING:
+    from structron.features.clusters import Clusters
+    from structron.features.gazetteer import Gazetteer
 
 ComputedAtom = Callable[[Sequence, int], str | None]
 """A user's atom: a function of (sentence, position) that returns a text; None and "" count as one value, "none"."""
@@ -39,7 +41,7 @@ class WordAtom:
 NO_IDS = np.empty(0, np.int32)
 NOTHING = "none"
 """What an atom without a text counts as."""
-BATCH = 100
+BATCH_SENTENCES = 100
 """Sentences whose strings are looked at together: so few that they stay in the cache."""
 
 
@@ -125,9 +127,9 @@ class TemplateExtractor:
         label: str,
         templates: Sequence[Template],
         word: str | None = None,
-        gazetteers: Sequence[Gazetteer] = (),
+        gazetteers: Sequence["Gazetteer"] = (),
         atoms: Mapping[str, ComputedAtom | WordAtom] | None = None,
-        clusters: Clusters | None = None,
+        clusters: "Clusters | None" = None,
     ):
         self.columns, self.label = list(columns), label
         self.word = word or self.columns[0]
@@ -163,13 +165,15 @@ class TemplateExtractor:
         """The atoms of word clusters that templates ask for; where they ask for none, the usual ones."""
         if self.clusters is None:
             return []
+        from structron.features.clusters import DEFAULT_ATOMS, prefix_length
+
         taken = [name for name in (*self.columns, *self.atoms) if prefix_length(name) is not None]
         if taken:
             raise StructronError(
                 f"column {taken[0]!r}: with clusters, templates use this name for classes of words; rename it"
             )
         names = dict.fromkeys(name.partition(".")[0] for t in templates for name, _ in t.parts)
-        return [name for name in names if prefix_length(name) is not None] or list(USUAL)
+        return [name for name in names if prefix_length(name) is not None] or list(DEFAULT_ATOMS)
 
     def prepare(self, sentences: Iterable[Sequence], labelled: bool = False, what: str = "data") -> PreparedTemplates:
         """Look at the strings of sentences, with `labelled` at those of the label column too.
@@ -216,7 +220,7 @@ class TemplateExtractor:
         sizes: list[int] = []  # of the units, in sentences
         names: list[str] = []  # of the columns
         source = iter(sentences)
-        while items := list(islice(source, BATCH)):
+        while items := list(islice(source, BATCH_SENTENCES)):
             batch, own, tokens, kind = tokens_of(items, what, len(lengths))
             sizes += own
             names = self._names(batch, tokens, kind, names, what, len(lengths))

@@ -16,10 +16,8 @@ import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.estimator import Estimator, Sentences
-from structron.features.clusters import make_clusters, take_clusters
 from structron.features.encode import Column, TokenTable
 from structron.features.extract import TemplateExtractor
-from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
 from structron.fields import DEFAULT
 from structron.io.columns import Columns, default_columns, label_columns
@@ -61,8 +59,7 @@ class TokenLabeler(Estimator):
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:
-            given = self.options.clusters
-            self.clusters_ = None if given is None else make_clusters(given)
+            self.clusters_ = self._make_clusters()
             sentences = self._fit_columns(sentences)
         rows = self._open_rows()
         prepared = self._prepare(rows.of(sentences), True, "training data")
@@ -74,6 +71,20 @@ class TokenLabeler(Estimator):
             self.notes_.append(note)
         prepared.jobs = self.options.jobs
         return self._make_learner(prepared, start)
+
+    def _make_clusters(self) -> Any:
+        if self.options.clusters is None:
+            return None
+        from structron.features.clusters import make_clusters
+
+        return make_clusters(self.options.clusters)
+
+    def _make_gazetteers(self) -> list[Any]:
+        if not self.options.gazetteers:
+            return []
+        from structron.features.gazetteer import make_gazetteers
+
+        return make_gazetteers(self.options.gazetteers)
 
     def _open_rows(self) -> OpenRows:
         """How training data are read whose labels may be open."""
@@ -103,18 +114,16 @@ class TokenLabeler(Estimator):
         return load_templates(source, self.clusters_ is not None)
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
-        roles, given = self.roles_, self.options.gazetteers
-        gazetteers = make_gazetteers(given) if given else []
-        atoms = {**(self.options.atoms or {}), **self._learned_atoms(templates)}
+        roles, gazetteers, atoms = self.roles_, self._make_gazetteers(), self._atoms(templates)
         extractor = TemplateExtractor(
             roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms, self.clusters_
         )
         extractor.needed |= self._looked_up()
         return extractor
 
-    def _learned_atoms(self, templates: list[Any]) -> dict[str, Any]:
-        """Atoms that templates look at and training data have taught."""
-        return {}
+    def _atoms(self, templates: list[Any]) -> dict[str, Any]:
+        """Atoms beside the built-in ones: functions of the user's."""
+        return dict(self.options.atoms or {})
 
     def _looked_up(self) -> set[str]:
         """Columns that are needed beside those of the templates."""
@@ -288,7 +297,11 @@ class TokenLabeler(Estimator):
             "scheme": self.scheme_,
             "model": model.header(),
         }
-        found = model.tensors() | gazetteer_tensors(gazetteers)
+        found = model.tensors()
+        if gazetteers:
+            from structron.features.gazetteer import gazetteer_tensors
+
+            found |= gazetteer_tensors(gazetteers)
         if self.clusters_ is None:
             return learned, found
         return learned | {"clusters": self.clusters_.about}, found | self.clusters_.tensors
@@ -308,9 +321,15 @@ class TokenLabeler(Estimator):
             raise ValueError("the scheme does not fit")
         self.scheme_ = learned["scheme"]
         self.options.atoms = code.get("atoms")
-        gazetteers = take_gazetteers(learned["gazetteers"], tensors)
-        self.options.gazetteers = {gazetteer.name: gazetteer for gazetteer in gazetteers} or None
-        self.clusters_ = self.options.clusters = take_clusters(learned, tensors, code.get("clusters"))
+        self.options.gazetteers = self.clusters_ = self.options.clusters = None
+        if learned["gazetteers"] != []:
+            from structron.features.gazetteer import take_gazetteers
+
+            self.options.gazetteers = {own.name: own for own in take_gazetteers(learned["gazetteers"], tensors)}
+        if "clusters" in learned:
+            from structron.features.clusters import take_clusters
+
+            self.clusters_ = self.options.clusters = take_clusters(learned, tensors, code.get("clusters"))
         self.options.templates = texts(learned["templates"], "templates")
         self._take_features(learned, tensors)
         self.model_ = self._read_model(learned["model"], tensors, **code)
@@ -337,11 +356,8 @@ class TokenLabeler(Estimator):
 
     # -- columns, as the command line asks for them --------------------------------------------------------------
 
-    def _wide(self) -> bool:
-        return bool(self.needed_ - {self.roles_.word, "w"})
-
     @property
-    def needed_(self) -> set[str]:
+    def needed_(self) -> set[str]:  # type: ignore[override]
         """Columns that it cannot do without."""
         extractor = self.extractor_
         return extractor.needed - extractor.gazetteers.keys() - extractor.atoms.keys() - {*extractor.classes}
