@@ -135,7 +135,20 @@ def plain() -> list[list[str]]:
 
 OTHERS = [
     *("beam", "queue", "swvp", "mixed", "documents", "graph", "alma", "joint", "segments", "trees.", "cli"),
-    *("several", "committee", "shards", "bpm", "cluster", "votes", "show.", "gazetteer", "lexicon", "choices"),
+    *(
+        "several",
+        "committee",
+        "shards",
+        "bpm",
+        "cluster",
+        "votes",
+        "show.",
+        "gazetteer",
+        "lexicon",
+        "choices",
+        "wordtable",
+        "wordforms",
+    ),
 ]
 """Words in the names of modules that a chunker of one run, with exact search over all labels, does without."""
 

@@ -59,7 +59,7 @@ class TokenLabeler(Estimator):
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:
-            self.clusters_ = self._make_clusters()
+            self._make_tables()
             sentences = self._fit_columns(sentences)
         rows = self._open_rows()
         prepared = self._prepare(rows.of(sentences), True, "training data")
@@ -72,12 +72,17 @@ class TokenLabeler(Estimator):
         prepared.jobs = self.options.jobs
         return self._make_learner(prepared, start)
 
-    def _make_clusters(self) -> Any:
-        if self.options.clusters is None:
-            return None
-        from structron.features.clusters import make_clusters
+    def _make_tables(self) -> None:
+        """The tables of words that the options name."""
+        self.clusters_ = self.lexicon_ = None
+        if self.options.clusters is not None:
+            from structron.features.clusters import make_clusters
 
-        return make_clusters(self.options.clusters)
+            self.clusters_ = make_clusters(self.options.clusters)
+        if self.options.lexicon is not None:
+            from structron.features.wordforms import make_lexicon
+
+            self.lexicon_ = make_lexicon(self.options.lexicon)
 
     def _make_gazetteers(self) -> list[Any]:
         if not self.options.gazetteers:
@@ -111,13 +116,12 @@ class TokenLabeler(Estimator):
         if isinstance(source, str) and source == DEFAULT:
             presets = self.default_templates.items()
             source = next(preset for column, preset in presets if column in (*self.roles_.names, ""))
-        return load_templates(source, self.clusters_ is not None)
+        return load_templates(source, self.tables_)
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
         roles, gazetteers, atoms = self.roles_, self._make_gazetteers(), self._atoms(templates)
-        extractor = TemplateExtractor(
-            roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms, self.clusters_
-        )
+        tables = self.tables_.values()
+        extractor = TemplateExtractor(roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms, tables)
         extractor.needed |= self._looked_up()
         return extractor
 
@@ -302,12 +306,33 @@ class TokenLabeler(Estimator):
             from structron.features.gazetteer import gazetteer_tensors
 
             found |= gazetteer_tensors(gazetteers)
-        if self.clusters_ is None:
+        if not self.tables_:
             return learned, found
-        return learned | {"clusters": self.clusters_.about}, found | self.clusters_.tensors
+        from structron.features.wordtable import with_tables
+
+        return with_tables(learned, found, self.tables_)
 
     def _resolved_options(self) -> dict[str, Any]:
         return {"columns": self.roles_.names, "label": self.roles_.outputs[-1]}
+
+    def _take_tables(self, learned: dict[str, Any], tensors: Tensors, code: Mapping[str, Any]) -> None:
+        """Lists of names and tables of words from a file; code: tables that a pipeline has for all of its parts."""
+        self.options.gazetteers = None
+        self.clusters_ = self.options.clusters = self.lexicon_ = self.options.lexicon = None
+        if learned["gazetteers"] != []:
+            from structron.features.gazetteer import take_gazetteers
+
+            self.options.gazetteers = {own.name: own for own in take_gazetteers(learned["gazetteers"], tensors)}
+        if "clusters" in learned:
+            from structron.features.clusters import Clusters
+            from structron.features.wordtable import take_table
+
+            self.clusters_ = self.options.clusters = take_table(Clusters, learned, tensors, code.get("clusters"))
+        if "lexicon" in learned:
+            from structron.features.wordforms import WordForms
+            from structron.features.wordtable import take_table
+
+            self.lexicon_ = self.options.lexicon = take_table(WordForms, learned, tensors, code.get("lexicon"))
 
     def _template_texts(self) -> list[str]:
         return [str(template) for template in self.extractor_.templates]
@@ -321,15 +346,7 @@ class TokenLabeler(Estimator):
             raise ValueError("the scheme does not fit")
         self.scheme_ = learned["scheme"]
         self.options.atoms = code.get("atoms")
-        self.options.gazetteers = self.clusters_ = self.options.clusters = None
-        if learned["gazetteers"] != []:
-            from structron.features.gazetteer import take_gazetteers
-
-            self.options.gazetteers = {own.name: own for own in take_gazetteers(learned["gazetteers"], tensors)}
-        if "clusters" in learned:
-            from structron.features.clusters import take_clusters
-
-            self.clusters_ = self.options.clusters = take_clusters(learned, tensors, code.get("clusters"))
+        self._take_tables(learned, tensors, code)
         self.options.templates = texts(learned["templates"], "templates")
         self._take_features(learned, tensors)
         self.model_ = self._read_model(learned["model"], tensors, **code)
