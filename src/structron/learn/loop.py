@@ -90,7 +90,7 @@ class Learner(Protocol):
         """A snapshot with what it left for later: names of features."""
 
     def close(self) -> None:
-        """Let go of what only learning needs; training has ended."""
+        """Free what only learning needs; training has ended."""
 
 
 class ShardUpdate(NamedTuple):

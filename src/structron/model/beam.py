@@ -111,7 +111,7 @@ class BeamModel:
         _ = self._packed
 
     def free_search_buffers(self) -> None:
-        """Let go of what was made for searches; the next one makes it again."""
+        """Free what was made for searches; the next one makes it again."""
         self.__dict__.pop("_packed", None)
         self.engines.clear()
 

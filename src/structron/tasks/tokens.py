@@ -1,6 +1,6 @@
 """What all tasks share that give every token of a sentence something: labels, chunks, or tags and chunks.
 
-    rows ──TemplateExtractor──▶ prepared features ──the task's model──▶ a number per token ──spell──▶ labels
+    rows ──TemplateExtractor──▶ prepared features ──the task's model──▶ a number per token ──decode──▶ labels
 
 A task says how to make a learner of prepared sentences; columns, features, threads, documents and files are here.
 """
@@ -28,8 +28,8 @@ from structron.text.numbers import shortened
 from structron.text.sentences import Document, check_sentences, decode_labels, is_row, regroup, sentences_of, split
 
 Labels = list[list[Any]]
-Spell = Callable[[np.ndarray, np.ndarray], Labels]
-"""Label numbers of some sentences as the user's labels: `spell(numbers, bounds)`."""
+LabelDecoder = Callable[[np.ndarray, np.ndarray], Labels]
+"""Label numbers of some sentences as the user's labels: `decode(numbers, bounds)`."""
 
 
 class TokenLabeler(Estimator):
@@ -158,7 +158,7 @@ class TokenLabeler(Estimator):
         """Label numbers as the user's labels, sentence by sentence; bounds: of the sentences among all tokens."""
         return decode_labels(out, model.labels, bounds - bounds[0])
 
-    def _spell(self, model: Any, prepared: Any) -> Spell:
+    def _label_decoder(self, model: Any, prepared: Any) -> LabelDecoder:
         """`_decode_labels` for what is found in some sentences."""
         return lambda out, bounds: self._decode_labels(out, model, prepared, bounds)
 
@@ -235,7 +235,7 @@ class TokenLabeler(Estimator):
         raise self._refusal("forced")
 
     def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        return self._with_search(model, self.options).nbest(ready, n, jobs, self._spell(model, ready))
+        return self._with_search(model, self.options).nbest(ready, n, jobs, self._label_decoder(model, ready))
 
     def nbest(self, sentences: Sentences, n: int, *, jobs: int | None = None) -> list[list[tuple[Any, float]]]:
         """The n best labellings of each sentence or Document.
@@ -432,13 +432,13 @@ def _as_documents(items: Sequence, found: Sequence, what: str) -> list:
 
 
 def nbest_under_beam(
-    model: Any, search: Search, prepared: Any, n: int, jobs: int, spell: Spell
+    model: Any, search: Search, prepared: Any, n: int, jobs: int, decode: LabelDecoder
 ) -> list[list[tuple[Any, float]]]:
     """What the beam holds at the end of each sentence; of a document's sentences the best combinations."""
     lists = []
     for s, (labellings, scores) in enumerate(model.nbest(prepared, n, search.beam, search.merge, jobs)):
-        spelled = [spell(row, prepared.starts[s : s + 2])[0] for row in labellings] or [[]]
-        lists.append(list(zip(spelled, scores or [0.0], strict=True)))
+        decoded = [decode(row, prepared.starts[s : s + 2])[0] for row in labellings] or [[]]
+        lists.append(list(zip(decoded, scores or [0.0], strict=True)))
     return [combine(lists[lo:hi], n) for lo, hi in pairwise(prepared.units.tolist())]
 
 
