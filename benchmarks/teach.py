@@ -23,7 +23,7 @@ from projects import Person, project
 
 from recipes import recipes
 from structron.data.toy_english import toy_english
-from structron.io.tokenized import Given, doc_of
+from structron.io.tokenized import TokenizedSentence, doc_of
 from structron.teach.exchange import add_files
 from structron.teach.project import Project
 from structron.teach.tasks import TASKS
@@ -50,7 +50,7 @@ def dishes(folder: Path, answers: int) -> None:
     made, new = recipes(400), recipes(300, seed=2)
     right = {tuple(word for word, _ in rows): [label for _, label in rows] for rows in made}
     opened = Project.create(folder / "recipes.teach", task="entities", labels=["DISH"], seed=1, overlap=0, start=None)
-    opened.add("recipes", doc_of(Given([word for word, _ in rows]) for rows in made))
+    opened.add("recipes", doc_of(TokenizedSentence([word for word, _ in rows]) for rows in made))
     teacher = Teacher(opened)
     print("| answers | words | corrected | F1 on 300 other recipes |\n| --- | --- | --- | --- |")
     for done in range(1, answers + 1):

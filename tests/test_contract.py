@@ -23,7 +23,6 @@ from structron.features.gazetteer import Gazetteer
 from structron.fields import DEFAULT, Option, Options, default_of, options_of
 from structron.io import modelfile
 from structron.learn.loop import timeless
-from structron.options import Documents
 from structron.tasks.capabilities import ROWS, able, reason
 from structron.tasks.options import TASKS as LIGHT
 from structron.tasks.registry import TASKS, TRAINABLE
@@ -621,10 +620,9 @@ def test_every_cell_of_the_capability_table(task, what, tmp_path):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_no_option_is_there_only_to_be_refused(task):
-    """But for the tagger's features of documents: functions of the user's own work."""
     kind = TASKS[task]
-    refused = kind.lacks.keys() & options_of(kind).keys()
-    assert refused == (set(options_of(Documents)) if task == "tagger" else set())
+    assert not kind.lacks.keys() & options_of(kind).keys()
+    assert all(options_of(kind)[name].flag is None for name in kind.flagless)
 
 
 @pytest.mark.parametrize("task", TRAINABLE)

@@ -193,19 +193,23 @@ _Kind = TypeVar("_Kind", bound=type[Any])
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(whole, real, switch, choice, free, field))
 def options(defaults: Mapping[str, Any] = MappingProxyType({})) -> Callable[[_Kind], _Kind]:
-    """Make a class a dataclass of its options; `defaults` replace those of options that it inherits."""
+    """Make a class a dataclass of its options; `defaults` replace those of options that it inherits, and those that
+    its `flagless` names are not on the command line."""
 
     def decorate(kind: _Kind) -> _Kind:
         own = inspect.get_annotations(kind)
-        for declared in (value for value in vars(kind).values() if isinstance(value, dataclasses.Field)):
-            option = declared.metadata.get("option")
-            if option is not None and not option.section:
-                declared.metadata = MappingProxyType({"option": dataclasses.replace(option, section=kind.section)})
+        changed = {*defaults, *vars(kind).get("flagless", ())} - {*own}
         for base in reversed(kind.__mro__[1:]):
             inherited = {f.name: f for f in dataclasses.fields(base)} if dataclasses.is_dataclass(base) else {}
-            for name in inherited.keys() & defaults.keys():
-                own[name] = inherited[name].type
-                setattr(kind, name, field(default=defaults[name], metadata=inherited[name].metadata))
+            for name in inherited.keys() & changed:
+                found = inherited[name]
+                own[name] = found.type
+                setattr(kind, name, field(default=defaults.get(name, found.default), metadata=found.metadata))
+        for name, declared in vars(kind).items():
+            if isinstance(declared, dataclasses.Field) and (option := declared.metadata.get("option")) is not None:
+                flag = None if name in vars(kind).get("flagless", ()) else option.flag
+                option = dataclasses.replace(option, flag=flag, section=option.section or kind.section)
+                declared.metadata = MappingProxyType({"option": option})
         kind.__annotations__ = own
         made: Any = dataclass(kw_only=True, eq=False, repr=False)(kind)
         made.__doc__ = documented(made)

@@ -25,7 +25,7 @@ MIXES = ("changes", "uniform", "errors")
 QUEUES = ("greedy", "beam", "first-goal", "cut", "best-first", "a-star", "exhaustive")
 
 
-class Task(Options):
+class TaskOptions(Options):
     """A task, as far as it is known without its estimator."""
 
     task: ClassVar[str]
@@ -34,6 +34,9 @@ class Task(Options):
 
     lacks: ClassVar[Mapping[str, str]] = {}
     """What the task cannot do, and why: methods, options, and values of options ("average voted")."""
+
+    flagless: ClassVar[Mapping[str, str]] = {}
+    """Options that the task has in Python and not on the command line, and why."""
 
     texts: ClassVar[bool] = False
     """Whether it learns from documents of text (io.doc.Doc), not from rows."""
@@ -208,31 +211,21 @@ class Margins(Options):
         none="none",
     )
 
-    def steps(self, learning: bool = True) -> Search:
-        """The steps that the options stand for: those left to their default follow from the others.
+    def steps(self) -> Search:
+        """The steps that the options stand for: those left to their default follow from the others."""
+        return self._steps(None)
 
-        learning: a user's functions, of which a file keeps the names alone, have to be there.
-        """
-        alma, margin, swvp = self.alma, self.margin, self.weighted(learning)
+    def _steps(self, swvp: Any, default_update: bool = True) -> Search:
+        """swvp: the weighted violations asked for.   default_update: whether the update is the one that the default
+        margin was chosen for."""
+        alma, margin = self.alma, self.margin
         if alma == DEFAULT:
             alma = self.task_defaults.get("alma") if margin in (None, DEFAULT) and swvp is None else None
         if margin == DEFAULT:
-            margin = (
-                self.task_defaults.get("margin")
-                if alma is None and swvp is None and self._is_default_update()
-                else None
-            )
+            margin = self.task_defaults.get("margin") if alma is None and swvp is None and default_update else None
         if margin is not None and alma is not None:
             raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (--alma none)")
         return Search(alma=alma, margin=margin, swvp=swvp).checked()
-
-    def weighted(self, learning: bool) -> Any:
-        """The weighted violations asked for, or None."""
-        return None
-
-    def _is_default_update(self) -> bool:
-        """Whether the update is the one that the usual margin was chosen for."""
-        return True
 
 
 @options()
@@ -241,7 +234,12 @@ class Stepping(Weighted, Margins):
 
     section: ClassVar[str] = "research"
 
-    def weighted(self, learning: bool) -> Any:
+    def steps(self) -> Search:
+        return self._steps(self._weighted(learning=True))
+
+    def _weighted(self, learning: bool) -> Any:
+        """The weighted violations asked for, or None. learning: a user's functions, of which a file keeps the names
+        alone, have to be there."""
         if self.swvp is None:
             return None
         from structron.update.swvp import FAMILIES, Swvp
@@ -285,7 +283,7 @@ class Searching(Stepping):
 
         learning: a user's functions, of which a file keeps the names alone, have to be there.
         """
-        steps, update, beam = self.steps(learning), self.update, self.beam
+        steps, update, beam = self._steps(self._weighted(learning), self._is_default_update()), self.update, self.beam
         if update in (None, DEFAULT):
             update = self._usual_update(steps)
         if learning and isinstance(update, str) and update not in UPDATES:
@@ -658,6 +656,11 @@ class Graphs(Options):
         "Candidate heads per word that a fast first model keeps; 0: all.", default=8, least=0, most=MAX_CANDIDATES
     )
     bits: int = whole("The model has 2^N hashed weights (graph-parser).", default=24, least=10, most=30, flag=None)
+
+
+def many_roots(task: TaskOptions) -> bool:
+    """Whether trees may have several roots; parsers without that option find trees with a single one."""
+    return not getattr(task, "single_root", True)
 
 
 @options()

@@ -9,7 +9,7 @@ import pytest
 from projects import gold, project
 
 from structron.data.toy_english import toy_english
-from structron.io.tokenized import Given, doc_of
+from structron.io.tokenized import TokenizedSentence, doc_of
 from structron.teach.project import Project
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -160,7 +160,7 @@ def test_trees_are_made_with_keys(browser, serve, tmp_path):
 
 def test_hostile_words_and_writing_from_right_to_left(browser, serve, made):
     words = [ATTACK, "שלום", "עולם", "e\u0301te\u0301", "&amp;"]
-    made.add("hostile", doc_of([Given(words)]))
+    made.add("hostile", doc_of([TokenizedSentence(words)]))
     with made.saving() as base:
         base.execute("UPDATE sentences SET rank = -1 WHERE id = 7")
         base.execute("UPDATE sentences SET done = 2 WHERE id < 7")

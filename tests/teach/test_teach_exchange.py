@@ -8,7 +8,7 @@ from projects import LABELS, gold, project
 
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
-from structron.io.tokenized import Given, doc_of
+from structron.io.tokenized import TokenizedSentence, doc_of
 from structron.tasks.pipeline import stream
 from structron.teach import exchange
 from structron.teach.project import Answer, Project
@@ -133,7 +133,7 @@ def test_bad_files_name_the_place_and_add_nothing(name, content, wrong, fresh, t
 @pytest.mark.parametrize("label", ["A|B", "a\\b", "A=B", "B-X", "é,[#"])
 @pytest.mark.parametrize("format", ["conll", "conllu", "jsonl"])
 def test_odd_labels_come_back(label, format, fresh, tmp_path):
-    fresh.add("a", doc_of([Given(["Ann", "Bo", "."])]), [{"labels": [f"B-{label}", f"I-{label}", "O"]}])
+    fresh.add("a", doc_of([TokenizedSentence(["Ann", "Bo", "."])]), [{"labels": [f"B-{label}", f"I-{label}", "O"]}])
     exchange.write_file(fresh, str(tmp_path / f"out.{format}"), None, False)
     again = Project.create(tmp_path / "b.teach", task="entities", labels=[], overlap=0, start=None, seed=1)
     exchange.add_files(again, [str(tmp_path / f"out.{format}")], "english")
@@ -153,7 +153,7 @@ def test_a_file_is_added_whole_or_not_at_all(fresh, tmp_path):
 
 
 def test_a_long_text_is_added_in_parts(fresh, tmp_path, monkeypatch):
-    monkeypatch.setattr(stream, "BLOCK", 400)
+    monkeypatch.setattr(stream, "BLOCK_CHARACTERS", 400)
     text = "\n\n".join(f"Ann ate dish {k}. Bob came from Hanoi!" for k in range(40)) + "\n"
     (tmp_path / "a.txt").write_text(text)
     sentences, known, whole = exchange.add_files(fresh, [str(tmp_path / "a.txt")], "english")
@@ -173,14 +173,14 @@ def test_texts_that_wait_hold_up_nobody(fresh, tmp_path):
     other = Project(fresh.path)
 
     def texts():
-        yield "a", doc_of([Given(["Ann"])]), None
+        yield "a", doc_of([TokenizedSentence(["Ann"])]), None
         other.set("note", 1)  # while they come, another process may save
         assert other.counts()["sentences"] == 0
-        yield "b", doc_of([Given(["came"])]), [{"labels": ["O"]}]
+        yield "b", doc_of([TokenizedSentence(["came"])]), [{"labels": ["O"]}]
 
     assert fresh.add_all(texts()) == (2, 1, 1)
     assert [(i.text, i.done) for i in other.items("TRUE ORDER BY id")] == [(1, 0), (2, 1)]
-    fresh.add("c", doc_of([Given(["x"])] * 9))
+    fresh.add("c", doc_of([TokenizedSentence(["x"])] * 9))
     assert [i.id for i in other.items("aside = 1")] == [10]
     other.close()
 

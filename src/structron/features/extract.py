@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice, pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from structron.errors import StructronError, quoted
 from structron.features import encode
 from structron.features.atoms import parse_atoms
 from structron.features.encode import Column, Hashes
-from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
 from structron.features.templates import LABEL, Template, parse_template
-from structron.features.wordtable import WordTable
 from structron.kernels.jit import entry
 from structron.text.sentences import ROWS, WORDS, is_row, tokens_of
+
+if TYPE_CHECKING:
+    from structron.features.gazetteer import Gazetteer
+    from structron.features.wordtable import WordTable
 
 ComputedAtom = Callable[[Sequence, int], str | None]
 """A user's atom: a function of (sentence, position) that returns a text; None and "" count as one value, "none"."""
@@ -39,7 +41,7 @@ class WordAtom:
 NO_IDS = np.empty(0, np.int32)
 NOTHING = "none"
 """What an atom without a text counts as."""
-BATCH = 100
+BATCH_SENTENCES = 100
 """Sentences whose strings are looked at together: so few that they stay in the cache."""
 
 
@@ -125,9 +127,9 @@ class TemplateExtractor:
         label: str,
         templates: Sequence[Template],
         word: str | None = None,
-        gazetteers: Sequence[Gazetteer] = (),
+        gazetteers: Sequence["Gazetteer"] = (),
         atoms: Mapping[str, ComputedAtom | WordAtom] | None = None,
-        tables: Iterable[WordTable] = (),
+        tables: Iterable["WordTable"] = (),
     ):
         self.columns, self.label = list(columns), label
         self.word = word or self.columns[0]
@@ -158,7 +160,7 @@ class TemplateExtractor:
         texts += [f"{name}[0]" for name in (*self.atoms, *self.classes) if name not in mentioned]
         return [parse_template(text) for text in texts]
 
-    def _asked(self, table: WordTable, templates: Sequence[Template]) -> list[str]:
+    def _asked(self, table: "WordTable", templates: Sequence[Template]) -> list[str]:
         """The atoms of a table of words that templates ask for; where they ask for none, the usual ones."""
         taken = [name for name in (*self.columns, *self.atoms) if table.knows(name)]
         if taken:
@@ -211,7 +213,7 @@ class TemplateExtractor:
         sizes: list[int] = []  # of the units, in sentences
         names: list[str] = []  # of the columns
         source = iter(sentences)
-        while items := list(islice(source, BATCH)):
+        while items := list(islice(source, BATCH_SENTENCES)):
             batch, own, tokens, kind = tokens_of(items, what, len(lengths))
             sizes += own
             names = self._names(batch, tokens, kind, names, what, len(lengths))

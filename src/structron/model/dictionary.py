@@ -1,13 +1,16 @@
 """Which labels a known word may have, and which labels may follow each other: constraints that a model keeps."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from structron.features.extract import Prepared
-from structron.features.wordforms import LexiconTags
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import hash_list
+
+if TYPE_CHECKING:
+    from structron.features.wordforms import LexiconTags
 
 UNSEEN = "\0unseen"
 """Stands for words that training did not see, where they too may have only some labels."""
@@ -20,14 +23,14 @@ class Dictionary:
     words: np.ndarray  # uint64[words], sorted: hashes of the words of the training data
     mask: np.ndarray  # int32[words]: row of `masks`; 0 = any label
     masks: np.ndarray  # bool[masks, labels]; row 0 all true
-    lexicon: LexiconTags | None = None  # what words that training did not see may have too; not in a file
+    lexicon: "LexiconTags | None" = None  # what words that training did not see may have too; not in a file
     own: int = 0  # masks that a file has; those for classes of a lexicon come after them
     row: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # of the mask of each such class
 
     def __post_init__(self) -> None:
         self.own = len(self.masks)
 
-    def with_lexicon(self, lexicon: LexiconTags | None) -> "Dictionary":
+    def with_lexicon(self, lexicon: "LexiconTags | None") -> "Dictionary":
         """The same where words that training did not see may also have the labels that a lexicon has for them."""
         found = Dictionary(self.words, self.mask, self.masks[: self.own])
         unseen = int(self.find([UNSEEN])[0])

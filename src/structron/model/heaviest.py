@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from structron.errors import shown
-from structron.show.weights import weights_to_html
 from structron.text.numbers import ShortFloats
 
 NAMELESS = "Compact models do not store the names of features; those without a name are left out."
@@ -79,6 +78,8 @@ class Heaviest:
         return "\n\n".join(tables + [NAMELESS] * self.nameless)
 
     def _repr_html_(self) -> str:
+        from structron.show.weights import weights_to_html
+
         return weights_to_html(self.groups())
 
 

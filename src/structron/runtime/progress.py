@@ -62,7 +62,7 @@ def say(text: str) -> None:
         tell(text)
 
 
-EVERY = 10.0
+LINE_SECONDS = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
 
@@ -119,7 +119,7 @@ class Tally:
             self.counts[kind] = self.counts.get(kind, 0) + n
         if self.bar is not None:
             self.bar.update(self.bar.task_ids[0], description=f"{self}{self.left()}")
-        elif self.output is not None and time.monotonic() - self.said >= EVERY:
+        elif self.output is not None and time.monotonic() - self.said >= LINE_SECONDS:
             self.said = time.monotonic()
             say(f"{self}, {duration(self.said - self.begin)}{self.left()}")
 

@@ -78,7 +78,7 @@ def _iteration(record: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What `Tagger.info` gives: labels and attributes with their numbers, and weights."""
+    """What `SequenceTagger.info` gives: labels and attributes with their numbers, and weights."""
 
     header: dict[str, Any]
     labels: dict[Any, str]
@@ -88,7 +88,7 @@ class ModelInfo:
 
 
 class Labeler(Protocol):
-    """What a `Tagger` needs of a `SequenceLabeler`."""
+    """What a `SequenceTagger` needs of a `SequenceLabeler`."""
 
     labeler_: AttributeLabeler
 
@@ -96,7 +96,7 @@ class Labeler(Protocol):
     def predict_marginals_single(self, x: Sequence) -> list[dict[Any, float]]: ...
 
 
-class Tagger:
+class SequenceTagger:
     """A trained model with the methods of `pycrfsuite.Tagger`, for one sequence at a time.
 
     Examples:

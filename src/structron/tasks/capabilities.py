@@ -51,8 +51,8 @@ def able(kind: Any, what: str) -> bool:
 
 
 def reason(kind: Any, what: str) -> str:
-    """Why not."""
-    return kind.lacks.get(what, "")
+    """Why not, or why not on the command line."""
+    return kind.lacks.get(what, "") or kind.flagless.get(what, "")
 
 
 def able_tasks(what: str) -> list[str]:

@@ -88,13 +88,13 @@ class EntityRecognizer(ChainLabeler):
         prepared.written = written
         return prepared
 
-    def _label_sets(self, prepared: Any) -> dict[int, tuple[str, ...]]:
+    def _make_learner(self, prepared: Any, start: Any) -> Any:
         if not hasattr(prepared, "label_sets"):
-            return {}
+            return super()._make_learner(prepared, start)
         for number, labels in zip(prepared.sentence_numbers, prepared.written, strict=True):
             if None in labels and self.written_ is not None:
                 check_order(labels, self.written_, f"training data: sentence {number}")
-        return prepared.label_sets
+        return self._learner_among(prepared, start, prepared.label_sets)
 
     def _gold(self, sentences: Sentences, what: str = "data") -> list[list[str]]:
         prepared = super()._prepare(sentences, True, what)

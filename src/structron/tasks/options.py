@@ -6,10 +6,10 @@ importing the estimator, so this module needs neither numpy nor numba.
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from structron.fields import DEFAULT, Options, options, options_of, real, switch
+from structron.fields import DEFAULT, Options, free, options, options_of, real, switch
 from structron.options import (
     NON_LOCAL,
     Chains,
@@ -32,7 +32,7 @@ from structron.options import (
     Stepping,
     TagDictionary,
     Tags,
-    Task,
+    TaskOptions,
     Templates,
     Texts,
     Tokens,
@@ -63,7 +63,7 @@ ALL = "all"
 
 
 @options()
-class Learned(Training, Passes, Task):
+class Learned(Training, Passes, TaskOptions):
     """A task that is learned in passes over the data."""
 
 
@@ -104,11 +104,13 @@ class TaggerOptions(LabelOptions):
 
     task: ClassVar[str] = "tagger"
     about: ClassVar[str] = "One label per word: parts of speech, features, or anything else."
-    lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
+    flagless: ClassVar[Mapping[str, str]] = dict.fromkeys(
         options_of(Documents),
         "the built-in document features need chunk labels; your own functions work, in Python",
     )
     default_templates: ClassVar[Mapping[str, str]] = {"": "tagger"}
+
+    non_local: Sequence[Callable] = free("Your own features of whole documents.", default=(), stored=False)
 
 
 @options({"order": 1, "runs": 4})
@@ -313,7 +315,7 @@ class LemmatizerOptions(ScriptOptions):
 
 
 @options()
-class PipelineOptions(Pipelines, Texts, Compact, Training, Task):
+class PipelineOptions(Pipelines, Texts, Compact, Training, TaskOptions):
     """From text to trees."""
 
     task: ClassVar[str] = "pipeline"
@@ -391,7 +393,7 @@ class QueueLearnerOptions(Queues, Margins, ProblemOptions):
         return Search(1, self.update, False, self.check == ALL or self.check, steps.alma, steps.margin)
 
 
-TASKS: dict[str, type[Task]] = {
+TASKS: dict[str, type[TaskOptions]] = {
     kind.task: kind
     for kind in (
         TaggerOptions,

@@ -183,8 +183,8 @@ class Lemmatizer(ScriptLabeler):
         asked = {name for template in templates for name, _ in template.parts}
         return [name for name in ATOMS if name in asked - {*self.roles_.names, *(self.options.atoms or {})}]
 
-    def _learned_atoms(self, templates: list[Any]) -> dict[str, Any]:
-        return self.known_.atoms(self._known_atoms(templates))
+    def _atoms(self, templates: list[Any]) -> dict[str, Any]:
+        return super()._atoms(templates) | self.known_.atoms(self._known_atoms(templates))
 
     # -- a user's lexicon ----------------------------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class Lemmatizer(ScriptLabeler):
     def kernels_of(cls, options: Mapping[str, Any]) -> str:
         return f"{cls.task} letters" if options.get("letters") else cls.task
 
-    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
+    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress | None, start: Any) -> None:
         self.speller_ = None
         super()._learn(sentences, dev, schedule, progress, start)
         rows = vars(self).pop("rows_", None)

@@ -18,6 +18,7 @@ from structron.features.wordtable import take_table, with_tables
 from structron.fields import options_of
 from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
+from structron.options import many_roots
 from structron.runtime.threads import uncollected
 from structron.tasks.partial import OpenRows
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, roots_by_relation, settle_columns
@@ -67,13 +68,13 @@ class TreeParser(Estimator):
             raise StructronError("training data: no sentences; expected at least one with words")
         if note := rows.note():
             self.notes_.append(note)
-        arcs = read_arcs(given, self.roles_, "training data", self.many_roots, rows.numbers or None)
+        arcs = read_arcs(given, self.roles_, "training data", many_roots(self.options), rows.numbers or None)
         arcs = roots_by_relation(arcs) if rows.missing else arcs
         if crossing:
             found = Projective(given, arcs, 0, "")
         else:
             skip, numbers = self.options.nonprojective == "skip", rows.numbers or None
-            found = make_projective(given, arcs, skip, self.labelled_, numbers, self.many_roots)
+            found = make_projective(given, arcs, skip, self.labelled_, numbers, many_roots(self.options))
         self.lifted_ = self.lifted_ or (found.lifted > 0 and self.labelled_)
         if found.note:
             self.notes_.append(found.note)
@@ -98,7 +99,7 @@ class TreeParser(Estimator):
 
     def arcs(self, sentences: Sequence[Sentence], what: str = "data") -> list[list[Arc]]:
         """The trees that rows hold, checked."""
-        return read_arcs(sentences, self.roles_, what, self.many_roots)
+        return read_arcs(sentences, self.roles_, what, many_roots(self.options))
 
     def _judge(self, dev: Sentences) -> Callable[[Any], float]:
         sentences = _full(dev, "dev data")
@@ -242,7 +243,7 @@ class TreeParser(Estimator):
         return "las" if labelled else "uas"
 
     @property
-    def needed_(self) -> set[str]:
+    def needed_(self) -> set[str]:  # type: ignore[override]
         """The columns that a sentence to be parsed must have."""
         return set(self.input_.read)
 

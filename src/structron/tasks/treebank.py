@@ -17,8 +17,8 @@ from structron.tasks.partial import is_open
 from structron.text.sentences import starts_of
 from structron.text.trees import MARK, check_partial_tree, fits_projective, is_projective, lift, opened
 
-RARE, FEW = 5, 16
-"""Marks of lifted words seen less than RARE times are left off where there are more than FEW kinds of them."""
+RARE, FEW_MARKS = 5, 16
+"""Marks of lifted words seen less than RARE times are left off where there are more than FEW_MARKS kinds of them."""
 
 Arc = tuple[int, str | None]
 ROOT = "root"
@@ -179,7 +179,7 @@ def _without_rare_marks(trees: list[list[Arc]]) -> list[list[Arc]]:
     """
     counts = Counter(relation for tree in trees for _, relation in tree if relation and MARK in relation)
     rare = {relation: relation.partition(MARK)[0] for relation, count in counts.items() if count < RARE}
-    if len(counts) <= FEW:
+    if len(counts) <= FEW_MARKS:
         return trees
     return [[(head, rare.get(relation or "", relation)) for head, relation in tree] for tree in trees]
 

@@ -16,7 +16,7 @@ from structron.io.conll import read_conll
 from structron.io.doc import Doc, docs_from_conllu
 from structron.io.exports import FORMATS
 from structron.io.text import open_output, read_lines, unpacked_name
-from structron.io.tokenized import Given, doc_of
+from structron.io.tokenized import TokenizedSentence, doc_of
 from structron.tasks.pipeline.annotate import words_of
 from structron.tasks.pipeline.stream import blocks, move
 from structron.tasks.registry import load
@@ -95,7 +95,7 @@ class Importer:
 
     def _conll(self, path: str) -> Iterator[Text]:
         """The first column is the word and the last the label, `?` if it is open; one column alone is words."""
-        some: list[tuple[Given, Known | None]] = []
+        some: list[tuple[TokenizedSentence, Known | None]] = []
         for sentence in read_conll(read_lines(path), path):
             labels = [None if row[-1] == OPEN else row[-1] for row in sentence.rows]
             known: Known | None = {"labels": _iob2(labels) if self.task.spans else labels}
@@ -103,14 +103,16 @@ class Importer:
                 known = None
             elif self.task.trees:
                 raise StructronError(f"{path}: trees cannot be read from columns; expected CoNLL-U (.conllu)")
-            some.append((Given([row[0] for row in sentence.rows], document=bool(sentence.new_document)), known))
+            some.append(
+                (TokenizedSentence([row[0] for row in sentence.rows], document=bool(sentence.new_document)), known)
+            )
             if len(some) == SENTENCES:
                 yield self._given(some)
                 some = []
         if some:
             yield self._given(some)
 
-    def _given(self, some: list[tuple[Given, Known | None]]) -> Text:
+    def _given(self, some: list[tuple[TokenizedSentence, Known | None]]) -> Text:
         doc = doc_of(given for given, _ in some)
         self._tag(doc)
         return doc, [known for _, known in some]

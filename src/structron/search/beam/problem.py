@@ -421,7 +421,7 @@ class Walk:
             if not legal:
                 return
             row = self.step(row, int(random.choice(others or legal)))
-            self.look(row)
+            self.compute_atoms(row)
         raise self.endless()
 
     def endless(self) -> StructronError:
@@ -441,7 +441,7 @@ class Walk:
         self.judge("start", check_filled, self.states[0])
         self.states[0, TAIL] = -1
         self._settle_view(0)
-        self.look(0)
+        self.compute_atoms(0)
         return 0
 
     def _settle_view(self, row: int) -> None:
@@ -452,7 +452,7 @@ class Walk:
         """Follow the correct actions."""
         problem, row = self.problem, self.begin()
         for step in range(self.limit + 1):
-            self.look(row)
+            self.compute_atoms(row)
             legal = self.legal(row)
             if legal is None:
                 raise self.fail("legal", f"the correct state is a dead end: {described(problem, self.states[row])}")
@@ -480,7 +480,7 @@ class Walk:
             row = self.step(row, action)
         raise self.endless()
 
-    def look(self, row: int) -> None:
+    def compute_atoms(self, row: int) -> None:
         out = np.full(len(self.problem.composition.atoms), GUARD, np.int64)
         self.call("atoms", row, out)
         self.judge("atoms", check_atoms, out)
@@ -493,7 +493,7 @@ class Walk:
         found = out[: max(number, 0)].tolist()
         for view in sorted({int(self.problem.views[action]) for action in found}) if self.problem.view >= 0 else ():
             self.states[row, self.problem.view] = view
-            self.look(row)
+            self.compute_atoms(row)
             self.states[row, self.problem.view] = 0
         return None if number < 0 else found
 

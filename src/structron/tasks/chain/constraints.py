@@ -5,16 +5,18 @@ updated towards for ever.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from structron.errors import OneLabelError, StructronError, unknown
 from structron.features.extract import Prepared
-from structron.features.wordforms import LexiconTags
 from structron.kernels.table import hash_list
 from structron.model.dictionary import UNSEEN, Dictionary
 from structron.text import schemes
+
+if TYPE_CHECKING:
+    from structron.features.wordforms import LexiconTags
 
 CLOSED_TOKENS = 100
 """Tokens that a label needs to count as a closed class."""
@@ -91,7 +93,7 @@ def make_dictionary(
     labels: int,
     at_least: int,
     closed_classes: bool = False,
-    lexicon: LexiconTags | None = None,
+    lexicon: "LexiconTags | None" = None,
 ) -> Dictionary:
     """The words of the training data; with at_least > 0, those seen that often keep to the labels they had.
 

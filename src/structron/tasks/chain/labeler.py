@@ -24,7 +24,7 @@ from structron.tasks.chain.models import Settled, read_model
 from structron.tasks.chain.predictor import LabelPredictor
 from structron.tasks.chain.templates import label_templates, looks_further
 from structron.tasks.options import ChunkerOptions, TaggerOptions
-from structron.tasks.partial import check_agreement, knowledge_of
+from structron.tasks.partial import check_agreement
 from structron.tasks.tokens import ask_for, names_in
 from structron.text import schemes
 
@@ -60,12 +60,6 @@ class ChainLabeler(LabelPredictor):
                 "average: voted with shards: the votes are the vectors of a single run; expected shards 1"
             )
 
-    def check_options(self) -> None:
-        """Of the features of documents, a task may lack those that are built in; functions of the user's own work."""
-        self.options.check_options()
-        if "non_local" in self.lacks and any(isinstance(source, str) for source in self._sources()):
-            raise StructronError(f"non_local: not available for the {self.task} ({self.lacks['non_local']})")
-
     def _sources(self) -> list[Any]:
         """The features of documents asked for; by default those of the task, where the search can serve them."""
         if isinstance(self.options.non_local, str) and self.options.non_local == DEFAULT:
@@ -98,11 +92,16 @@ class ChainLabeler(LabelPredictor):
         return self.metric == "f1"
 
     def _make_learner(self, prepared: PreparedTemplates, start: Any) -> Any:
-        sets, chunks = self._label_sets(prepared), self._chunks()
+        return self._learner_among(prepared, start, {})
+
+    def _learner_among(self, prepared: PreparedTemplates, start: Any, sets: dict[int, tuple[str, ...]]) -> Any:
+        """sets: tokens that are known to have one of several labels."""
+        chunks = self._chunks()
         labels, gold = number_labels(prepared, start.labels if start else [])
         neighbours = Neighbours(labels, gold, prepared.starts)
         self.scheme_ = neighbours.scheme(self.scheme_ if start else None) if chunks else None
-        if self.scheme_ and ((gold < 0).any() or sets):
+        partial = bool(sets or (gold < 0).any())
+        if self.scheme_ and partial:
             labels += schemes.completed(labels, self.scheme_)
         allowed = legal_transitions(labels, self.scheme_ if self.options.constrain else None, self.options.forbid)
         if illegal := neighbours.illegal(allowed):
@@ -113,7 +112,7 @@ class ChainLabeler(LabelPredictor):
         if start is not None:
             before = self._with_search(self.model_, self.options).known.dictionary
             dictionary = before.merged(dictionary, len(labels)).with_lexicon(tags)
-        knowledge = self._knowledge(prepared, labels, gold, sets, allowed)
+        knowledge = self._knowledge(prepared, labels, gold, sets, allowed) if partial else None
         chain = Chain(
             labels, self.options.order, allowed, learning, dictionary, self.options.cutoff, self.options.average
         )
@@ -124,26 +123,22 @@ class ChainLabeler(LabelPredictor):
             raise StructronError(
                 f"the model to continue from was trained with {has}; expected the same beam and update"
             )
-        if knowledge is not None:
-            self._check_partial()
         if knowledge is None and self._among(labels, exact) == "seen":
             return self._choice_learner(prepared, gold, chain, exact)
         if exact:
             return self._exact_learner(prepared, gold, chain, start, knowledge)
         return self._beam_learner(prepared, gold, chain, templates, start, knowledge)
 
-    def _label_sets(self, prepared: Any) -> dict[int, tuple[str, ...]]:
-        """Tokens that are known to have one of several labels."""
-        return {}
-
     def _knowledge(
         self, prepared: Any, labels: list[str], gold: np.ndarray, sets: dict[int, tuple[str, ...]], allowed: np.ndarray
-    ) -> Knowledge | None:
-        """What is known of labels that are open, None: there are none. What contradicts itself is refused."""
+    ) -> Knowledge:
+        """What is known of labels of which some are open. What contradicts itself, or cannot be learned, is refused."""
+        if self.options.swvp is not None:
+            raise StructronError("swvp: open labels in the training data; expected swvp none")
+        if self.options.among == "seen":
+            raise StructronError("among: seen with open labels in the training data; expected among all")
         index = {label: y for y, label in enumerate(labels)}
-        known = knowledge_of(gold, len(labels), {token: [index[y] for y in own] for token, own in sets.items()})
-        if known is None:
-            return None
+        known = Knowledge.of(gold, len(labels), {token: [index[y] for y in own] for token, own in sets.items()})
 
         def describe(token: int) -> str:
             return " or ".join(sets.get(token, ())) or (repr(labels[gold[token]]) if gold[token] >= 0 else "open")
@@ -151,13 +146,6 @@ class ChainLabeler(LabelPredictor):
         why = f"labels that {self.scheme_} allows" if self.scheme_ else "labels that may follow each other"
         check_agreement(known, allowed, prepared, describe, why)
         return known
-
-    def _check_partial(self) -> None:
-        """Refuse what cannot learn from open labels."""
-        if self.options.swvp is not None:
-            raise StructronError("swvp: open labels in the training data; expected swvp none")
-        if self.options.among == "seen":
-            raise StructronError("among: seen with open labels in the training data; expected among all")
 
     def _among(self, labels: Sequence[str], exact: bool) -> str:
         """What there is to choose from: by default all labels, unless they are many and nothing stands against it."""

@@ -2,15 +2,17 @@
 features and explanations (models.py has what differs by kind of model)."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from structron.errors import StructronError, unknown
 from structron.eval.scores import accuracy_scores, chunk_scores
-from structron.features.wordforms import Choices, LexiconTags
 from structron.model.heaviest import Heaviest
 from structron.tasks.chain.models import searching
 from structron.tasks.tokens import TokenLabeler
 from structron.text.sentences import decode_labels
+
+if TYPE_CHECKING:
+    from structron.features.wordforms import Choices, LexiconTags
 
 
 class LabelPredictor(TokenLabeler):
@@ -29,12 +31,15 @@ class LabelPredictor(TokenLabeler):
             raise unknown("column to look up", min(missing), self.roles_.inputs)
         return given
 
-    def _lexicon_tags(self, labels: Sequence[str]) -> LexiconTags | None:
+    def _lexicon_tags(self, labels: Sequence[str]) -> "LexiconTags | None":
         """The labels that the user's lexicon has for words, if there is one."""
-        given = self._given()
-        return None if self.lexicon_ is None else LexiconTags(self.lexicon_, self.roles_.outputs[0], labels, given)
+        if self.lexicon_ is None:
+            return None
+        from structron.features.wordforms import LexiconTags
 
-    def _lexicon_choices(self, labels: Sequence[str]) -> Choices | None:
+        return LexiconTags(self.lexicon_, self.roles_.outputs[0], labels, self._given())
+
+    def _lexicon_choices(self, labels: Sequence[str]) -> "Choices | None":
         """Labels that count as seen with words, because the user's lexicon has them."""
         return self._lexicon_tags(labels)
 

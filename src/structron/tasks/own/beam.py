@@ -14,7 +14,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from structron.errors import StructronError, quoted
-from structron.estimator import DAMAGE, Estimator
+from structron.estimator import Estimator
+from structron.estimator.files import DAMAGE
 from structron.eval.scores import Scores
 from structron.io.tensors import Tensors, check, whole
 from structron.learn.beam import BeamTraining, Beginning, Known

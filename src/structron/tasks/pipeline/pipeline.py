@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from structron._version import __version__
 from structron.errors import OneLabelError, StructronError, quoted, unknown
 from structron.estimator import Estimator, Sentences
+from structron.estimator.files import contents
 from structron.eval.conll18 import UDScores, ud_scores
 from structron.features.clusters import Clusters, make_clusters
 from structron.features.gazetteer import make_gazetteers
@@ -23,11 +24,11 @@ from structron.io import modelfile
 from structron.io.doc import Doc
 from structron.io.tensors import Tensors, beginning, texts, under
 from structron.kernels.progress import prepare
-from structron.learn.loop import Learner, Schedule
+from structron.learn.loop import History, Learner, Schedule
+from structron.model.beam import BeamModel
 from structron.model.compact import LEVELS, compacted
 from structron.runtime.progress import Progress
 from structron.runtime.threads import cores, for_each, uncollected
-from structron.show.charts import History
 from structron.tasks.options import PipelineOptions
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.checkpoint import KeptParts
@@ -36,15 +37,15 @@ from structron.tasks.pipeline.training import as_read, data_for, jackknifed, mak
 from structron.tasks.registry import TASKS
 from structron.tasks.tokenizer import documents_in
 
-BATCH = 100_000
+BATCH_CHARACTERS = 100_000
 """Characters of text that are annotated at a time."""
 GOLD = ("", "tokens", "tags")
 READERS = ("morphology", "lemmatizer")
 """Parts that learn from gold columns and from those that others predict."""
 LATER = (*VOTES, "entities")
 """Parts that learn from what others predict."""
-LEAST = {"parser": 0.7, "tagger": 0.3, "morphology": 0.3, "lemmatizer": 0.2, "tokenizer": 0.3, "entities": 0.3}
-LEAST["parser-backward"] = LEAST["parser"]
+LEAST_WEIGHTS = {"parser": 0.7, "tagger": 0.3, "morphology": 0.3, "lemmatizer": 0.2, "tokenizer": 0.3, "entities": 0.3}
+LEAST_WEIGHTS["parser-backward"] = LEAST_WEIGHTS["parser"]
 """Weights of at most this size are left out of small files, by part."""
 SIZES = {"parser": 31, "parser-backward": 31}
 """How many sizes weights have there, by part."""
@@ -83,7 +84,8 @@ class Pipeline(Estimator):
     def kernels_of(cls, options: Mapping[str, Any]) -> str:
         return f"{cls.task} best" if options.get("best") else cls.task
 
-    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
+    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress | None, start: Any) -> None:
+        progress = progress or Progress()
         docs = documents_in(sentences, "training data", least=1)
         devs = None if dev is None else documents_in(dev, "dev data", least=1)
         contents, self.clusters_ = Contents.of(docs), make_clusters(self.options.clusters)
@@ -341,7 +343,7 @@ class Pipeline(Estimator):
         return " | ".join(parts)
 
     def _save_model(self, model: Any, path: Path) -> None:
-        header, tensors = self._contents(model)
+        header, tensors = contents(self, model)
         if self.options.compact:
             header["training"]["history"] = []  # a small file does without
         modelfile.save(path, header, tensors, packed=9 if self.options.compact else 1)
@@ -354,7 +356,7 @@ class Pipeline(Estimator):
             for table in estimator.tables_.values():  # each is there once for all parts
                 arrays = {key: array for key, array in arrays.items() if key not in table.tensors}
             if self.options.compact:
-                header, arrays = compacted(header, arrays, LEAST.get(name, 0.0), SIZES.get(name, LEVELS))
+                header, arrays = compacted(header, arrays, LEAST_WEIGHTS.get(name, 0.0), SIZES.get(name, LEVELS))
                 header["training"] = header["training"] | {"history": []}
             part = model.parts[name]
             parts[name] = {"reads": list(part.reads), "writes": list(part.writes), "model": header}
@@ -383,7 +385,8 @@ class Pipeline(Estimator):
         def read(name: str) -> Any:
             own = beginning(f"{name}.", tensors)
             estimator = kinds[name].from_contents(learned["parts"][name]["model"], own, shared)
-            estimator.warm_up()
+            if isinstance(estimator.model_, BeamModel):
+                estimator.model_.warm_up()  # while the other parts are read
             return estimator
 
         largest_first = sorted(parts, key=lambda name: name not in VOTES)
@@ -400,7 +403,7 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
     for text in texts:
         batch.append(text)
         size += len(text) if isinstance(text, str) else 0
-        if size >= BATCH:
+        if size >= BATCH_CHARACTERS:
             yield batch
             batch, size = [], 0
     if batch:

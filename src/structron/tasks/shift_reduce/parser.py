@@ -44,7 +44,7 @@ from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, Treebank, mirrored, mirrored_places, read_arcs, settled_root
 from structron.text.trees import MARK, check_tree, fits_projective, opened
 
-LEAST, LEVELS = 0.8, 31
+LEAST_WEIGHT, LEVELS = 0.8, 31
 """Weights of at most this size are left out of small files; the others have one of so many sizes."""
 ORDERS = 4
 """Derivations that are looked at for each of the n best trees."""
@@ -76,7 +76,7 @@ class Parser(TreeParser):
         """
         if not self.options.compact:
             return super().save(path)
-        return modelfile.save(path, *compacted(*self.contents(), LEAST, LEVELS), packed=9)
+        return modelfile.save(path, *compacted(*self.contents(), LEAST_WEIGHT, LEVELS), packed=9)
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class Parser(TreeParser):
         if start is None:
             self.root_ = bank.root
             templates = ParserTemplates.of(self.options.templates, self.clusters_ is not None)
-            self.templates_, extra = templates.settle(self.roles_, data.sentences)
+            self.templates_, extra = templates.usable(self.roles_, data.sentences)
             roles = self.roles_
             self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs, self.clusters_)
             self.seen_: np.ndarray | None = None
@@ -201,10 +201,6 @@ class Parser(TreeParser):
         )
 
     # -- using ---------------------------------------------------------------------------------------------------
-
-    def warm_up(self) -> None:
-        """Make what the first prediction would have to make."""
-        self._check_fitted().warm_up()
 
     def predict(
         self, sentences: Sentences, *, jobs: int | None = None, beam: int | float | None = None

@@ -35,7 +35,7 @@ class ParserTemplates:
         read_templates(found.lines, found.where)
         return found
 
-    def settle(self, roles: Columns, sentences: Sequence[Sentence]) -> tuple[list[str], list[str]]:
+    def usable(self, roles: Columns, sentences: Sequence[Sentence]) -> tuple[list[str], list[str]]:
         """The templates that the data can serve, and the columns of x besides word and tag that they ask for."""
         inputs = roles.inputs
         possible = ParserInput.possible(inputs, roles.word, _attributes(self.lines), self.clusters)
