@@ -68,7 +68,8 @@ def make_model(task: str, folder: Path) -> tuple[Path, list]:
         return path, [doc.text for doc in docs[10:12]]
     if task == "lemmatizer":
         words = [[(w.form, w.upos, w.lemma) for w in sentence.words] for doc in toy_docs(40, 0) for sentence in doc]
-        TASKS[task](passes=1, columns=["form", "upos", "lemma"]).fit(words[:30]).save(path)
+        lexicon = [("dogs", "dog", "NOUN"), ("went", "go", "VERB", "VBD", "Tense=Past")]
+        TASKS[task](passes=1, columns=["form", "upos", "lemma"], lexicon=lexicon).fit(words[:30]).save(path)
         return path, words[30:33]
     trees = "parser" in task
     rows = (tree_rows if trees else chunk_rows)(40, 0)
