@@ -22,7 +22,7 @@ from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
 from structron.features.wordforms import WordForms, make_lexicon
-from structron.features.wordtable import take_table, with_tables
+from structron.features.wordtable import WordTable, take_table, with_tables
 from structron.fields import DEFAULT
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
@@ -101,7 +101,7 @@ class TokenLabeler(Estimator):
         if isinstance(source, str) and source == DEFAULT:
             presets = self.default_templates.items()
             source = next(preset for column, preset in presets if column in (*self.roles_.names, ""))
-        return load_templates(source, self.tables_)
+        return load_templates(source, telling(self.tables_))
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
         roles, given = self.roles_, self.options.gazetteers
@@ -364,6 +364,15 @@ def ask_for(path: Any, code: dict[str, Any], what: str, names: list[str], how: s
     if set(names) - set(given if isinstance(given, dict) else [getattr(f, "__name__", "") for f in given]):
         wanted = how.format(", ".join(names))
         raise StructronError(f"{path}: pass the functions of its {what} again: load(path, {wanted})")
+
+
+def telling(tables: Mapping[str, WordTable]) -> list[str]:
+    """The tables of words that presets are to have templates over: a lexicon without parts of speech tells nothing."""
+    return [
+        name
+        for name, table in tables.items()
+        if not isinstance(table, WordForms) or any(entry.upos for own in table.entries for entry in own)
+    ]
 
 
 def first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
