@@ -19,6 +19,7 @@ from structron.io.text import atomic_write_bytes
 from structron.runtime.progress import say
 from structron.runtime.threads import cores
 from structron.tasks.pipeline.training import readable
+from structron.tasks.tokens import telling
 
 BATCH = 100
 """Sentences that stay together when training data are halved."""
@@ -36,7 +37,9 @@ def train(sentences: list[list[Row]], lexicon: WordForms | None, seed: int, runs
     """Tagger, morphology and lemmatizer, with the settings that they have in pipelines."""
     how: dict[str, Any] = {"lexicon": lexicon, "seed": seed, "runs": runs, "jobs": cores()}
     tagger = structron.Tagger(columns=["form", "upos"], passes=8, closed_classes=True, **how)
-    lines = readable(template_lines("morphology", tables=["lexicon"] * (lexicon is not None)), ["form", "upos"])
+    lines = readable(
+        template_lines("morphology", tables=[] if lexicon is None else telling({"lexicon": lexicon})), ["form", "upos"]
+    )
     seen: dict[str, Any] = {"among": "seen", "given": ["upos"], "templates": lines}
     morphology = structron.Tagger(columns=["form", "upos", "feats"], passes=3, **seen, **how)
     lemmatizer = structron.Lemmatizer(columns=["form", "upos", "lemma"], passes=3, rare=50, letters=True, **how)

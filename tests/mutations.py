@@ -51,6 +51,7 @@ TASK_NAMES = (
 )
 HUGE = (2**31 - 1, 2**31, 2**40, 2**62, -1, -2, -(2**31), -(2**62))
 KINDS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+LEXICON = [("dogs", "dog", "NOUN"), ("went", "go", "VERB", "VBD", "Tense=Past")]
 PART = 500
 """Mutations that one process tries before the next one takes over: to begin takes as long as a hundred of them."""
 MOST_SECONDS, MOST_BYTES = 5.0, 1 << 30
@@ -63,15 +64,15 @@ def make_model(task: str, folder: Path) -> tuple[Path, list]:
     """A small model of a task, and sentences or texts for it."""
     path = folder / f"{task}.structron"
     if TASKS[task].texts:
-        quick: dict[str, Any] = {"compact": True, "without": ["parser", "entities"]}  # these are tried by themselves
+        quick: dict[str, Any] = {"compact": True, "lexicon": LEXICON}
+        quick |= {"without": ["parser", "entities"]}  # these are tried by themselves
         docs = toy_docs(40, 0)
         TASKS[task](**quick if task == "pipeline" else {"passes": 1}).fit(docs[:10]).save(path)
         return path, [doc.text for doc in docs[10:12]]
     if task == "lemmatizer":
         words = [[(w.form, w.upos, w.lemma) for w in sentence.words] for doc in toy_docs(40, 0) for sentence in doc]
         both = [[("lay", "VERB", "lie"), ("an", "DET", "a")], [("an", "DET", "a"), ("lay", "VERB", "lay")]]
-        lexicon = [("dogs", "dog", "NOUN"), ("went", "go", "VERB", "VBD", "Tense=Past")]
-        labeler = TASKS[task](passes=1, columns=["form", "upos", "lemma"], letters=True, lexicon=lexicon)
+        labeler = TASKS[task](passes=1, columns=["form", "upos", "lemma"], letters=True, lexicon=LEXICON)
         labeler.fit(words[:30] + both * 5).save(path)
         return path, words[30:33]
     trees = "parser" in task

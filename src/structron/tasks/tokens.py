@@ -116,7 +116,7 @@ class TokenLabeler(Estimator):
         if isinstance(source, str) and source == DEFAULT:
             presets = self.default_templates.items()
             source = next(preset for column, preset in presets if column in (*self.roles_.names, ""))
-        return load_templates(source, self.tables_)
+        return load_templates(source, telling(self.tables_))
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
         roles, gazetteers, atoms = self.roles_, self._make_gazetteers(), self._atoms(templates)
@@ -399,6 +399,15 @@ def ask_for(path: Any, code: dict[str, Any], what: str, names: list[str], how: s
     if set(names) - set(given if isinstance(given, dict) else [getattr(f, "__name__", "") for f in given]):
         wanted = how.format(", ".join(names))
         raise StructronError(f"{path}: pass the functions of its {what} again: load(path, {wanted})")
+
+
+def telling(tables: Mapping[str, Any]) -> list[str]:
+    """The tables of words that presets are to have templates over: a lexicon without parts of speech tells nothing."""
+    return [
+        name
+        for name, table in tables.items()
+        if name != "lexicon" or any(entry.upos for own in table.entries for entry in own)
+    ]
 
 
 def first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:

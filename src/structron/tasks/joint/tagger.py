@@ -26,7 +26,7 @@ from structron.tasks.joint.inputs import RARE, SEPARATOR, Guesser, JointRows, Jo
 from structron.tasks.joint.partial import agreeing_pairs, is_closed, labels_of, missing_pairs
 from structron.tasks.options import JointOptions
 from structron.tasks.partial import open_in
-from structron.tasks.tokens import first_row
+from structron.tasks.tokens import first_row, telling
 from structron.text import schemes
 
 Pair = tuple[str, str]
@@ -63,7 +63,7 @@ class JointTagger(EncodedLabeler):
         self.roles_ = self._settle_columns(
             list(self.options.columns) if self.options.columns else default_columns(len(first))
         )
-        self.templates_ = JointTemplates.of(self.options.templates, self.roles_, self.tables_)
+        self.templates_ = JointTemplates.of(self.options.templates, self.roles_, telling(self.tables_))
         rows = JointRows(self.roles_).of(self._open_rows().of(given), True, "training data")
         flat = [row for sentence in rows for row in sentence]
         word = self.roles_.inputs.index(self.roles_.word)

@@ -23,6 +23,7 @@ from structron.runtime.threads import for_each
 from structron.tasks.pipeline.annotate import Annotator, words_of
 from structron.tasks.pipeline.parts import KINDS, TABLES, VOTES, Part, entity_rows, split_rows, tree_rows
 from structron.tasks.registry import TASKS
+from structron.tasks.tokens import telling
 from structron.text.analysis import Sentence
 
 TAGGING = ("tagger", "morphology", "lemmatizer")
@@ -46,7 +47,7 @@ def _made(name: str, part: Part, settings: dict[str, Any]) -> Any:
         return kind(**settings)
     if name in VOTES:
         return kind(columns=[*part.reads, *part.writes], **settings)
-    tables = [kind for kind in TABLES if kind in settings]
+    tables = telling({kind: settings[kind] for kind in TABLES if kind in settings})
     if name == "morphology":
         settings["templates"] = readable(template_lines("morphology", tables=tables), part.reads)
     if name == "lemmatizer":
