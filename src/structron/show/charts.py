@@ -116,7 +116,7 @@ def history_svg(history: Sequence[Mapping[str, Any]]) -> str:
 
 
 class History(list):
-    """The passes of a training, as records; a notebook shows curves.
+    """The figures of each pass of a training; a notebook draws them as curves.
 
     Examples:
         >>> from structron import Tagger

@@ -54,10 +54,12 @@ class ChainLabeler(LabelPredictor):
             from structron.features.documents import name_of
 
             names = " ".join(map(name_of, sources))
-            raise StructronError(f"swvp: {search.swvp.variant} with non_local {names}; expected non_local none")
+            raise StructronError(
+                f"swvp: {search.swvp.variant} cannot be combined with non_local {names}; expected non_local none"
+            )
         if self.options.average == "voted" and self.options.shards > 1:
             raise StructronError(
-                "average: voted with shards: the votes are the vectors of a single run; expected shards 1"
+                "average: voted cannot be combined with shards: the votes are those of a single run; expected shards 1"
             )
 
     def check_options(self) -> None:
@@ -106,7 +108,7 @@ class ChainLabeler(LabelPredictor):
             labels += schemes.completed(labels, self.scheme_)
         allowed = legal_transitions(labels, self.scheme_ if self.options.constrain else None, self.options.forbid)
         if illegal := neighbours.illegal(allowed):
-            self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
+            self.notes_.append(f"{illegal} forbidden transitions in the training labels; kept")
         learning = neighbours.seen(allowed)
         words = (self.options.tag_dictionary, self.options.closed_classes)
         dictionary = make_dictionary(prepared, gold, len(labels), *words)
@@ -154,9 +156,9 @@ class ChainLabeler(LabelPredictor):
     def _check_partial(self) -> None:
         """Refuse what cannot learn from open labels."""
         if self.options.swvp is not None:
-            raise StructronError("swvp: open labels in the training data; expected swvp none")
+            raise StructronError("swvp: cannot be combined with open labels in the training data; expected swvp none")
         if self.options.among == "seen":
-            raise StructronError("among: seen with open labels in the training data; expected among all")
+            raise StructronError("among: seen cannot be combined with open labels in the training data; expected all")
 
     def _among(self, labels: Sequence[str], exact: bool) -> str:
         """What there is to choose from: by default all labels, unless they are many and nothing stands against it."""
@@ -190,7 +192,9 @@ class ChainLabeler(LabelPredictor):
         from structron.learn.choices import ChoiceLearner
 
         if against := self._against() or ("" if exact else "templates"):
-            raise StructronError(f"among: seen with {against}; expected exact search without that, or among all")
+            raise StructronError(
+                f"among: seen cannot be combined with {against}; expected exact search without {against}, or among all"
+            )
         lexicon = Lexicon.learn(prepared, gold, self._given(), self.options.rare, NO_DEMANDS, set(), False)
         known = (chain.labels, lexicon, chain.dictionary)
         return ChoiceLearner(prepared, gold, *known, True, True, chain.cutoff, chain.average)
@@ -218,9 +222,7 @@ class ChainLabeler(LabelPredictor):
         if self.options.average == "voted":
             raise StructronError("average: voted cannot be combined with non-local features; expected mean or none")
         if self.scheme_ is None and any(isinstance(source, str) for source in sources):
-            raise StructronError(
-                "non_local: the built-in features are of entities; expected chunk labels such as B-PER, O"
-            )
+            raise StructronError("non_local: the built-in features need chunk labels; expected labels such as B-PER, O")
         numbers = (self.options.candidates, self.options.test_candidates)
         nbest = NBest(tuple(sources), *numbers, self.options.local_update, self.options.local_margin)
         return DocumentLearner(prepared, gold, chain, self.options.resolved.margin, nbest, start, knowledge)
@@ -238,7 +240,7 @@ class ChainLabeler(LabelPredictor):
         from structron.tasks.chain.encoder import columns_of, encode_labels
 
         if self._sources():
-            raise StructronError("non_local: needs exact search; expected neither a beam, nor an update, nor alma")
+            raise StructronError("non_local: needs exact search; expected no beam, update or alma")
         if self.options.average == "voted":
             raise StructronError("average: voted needs exact search; expected mean or none with a beam or an update")
         search = self.options.resolved
