@@ -344,7 +344,7 @@ def test_going_on_with_more_data(case, model, tmp_path):
     fresh = case.make().partial_fit(case.train)
     assert bytes_of(fresh, tmp_path / "a") == bytes_of(model, tmp_path / "b")
     if not case.goes_on:
-        with pytest.raises(StructronError, match="training cannot continue from such a model; expected "):
+        with pytest.raises(StructronError, match="training cannot continue from a model with seen; expected "):
             fresh.partial_fit(case.train)
         return
     model.save(tmp_path / "m")

@@ -170,7 +170,7 @@ class Search:
     def checked(self) -> Self:
         """Itself; weighted violations do not go with everything."""
         if getattr(self.update, "expected", False) and self.alma is not None:
-            raise StructronError("update: a rule with expected=True and alma; expected one of the two")
+            raise StructronError("update: expected=True cannot be combined with alma; expected one of the two")
         if self.swvp is None:
             return self
         means = self.update in LASO or getattr(self.update, "mean", False) or getattr(self.update, "go_on", False)
@@ -178,7 +178,7 @@ class Search:
         for what, value in given.items():
             if value is not None:
                 expected = "expected any update but laso, and neither alma nor margin"
-                raise StructronError(f"swvp: {self.swvp.variant} with {what} {value}; {expected}")
+                raise StructronError(f"swvp: {self.swvp.variant} cannot be combined with {what} {value}; {expected}")
         return self
 
     def __str__(self) -> str:
@@ -427,7 +427,7 @@ class TagDictionary(Options):
         "Words seen N times or more only get labels they were seen with (0: off).", default=0, least=0
     )
     closed_classes: bool = switch(
-        "Words only get labels of closed classes that they were seen with.", default=False, flag="--closed-classes"
+        "Give a word a closed-class label only if it was seen with it.", default=False, flag="--closed-classes"
     )
 
 
@@ -625,7 +625,7 @@ class Transitions(Compact):
         section="search",
     )
     limit_relations: bool = switch(
-        "Only relations that were seen with a pair of tags, and only trees without what training data never have.",
+        "Use only relations seen with a pair of tags, and avoid what trees of the training data never have.",
         default=True,
         flag=None,
     )

@@ -148,7 +148,7 @@ def test_mistakes(refuses, texts, toy, tmp_path):
     refuses("annotate", texts / "test.txt", "-m", toy.tagger, says="a tagger model; expected a pipeline or a tokenizer")
     refuses("annotate", "-m", texts / "tokenizer", "--fast", "--text", "x", says="--fast: not available")
     refuses("annotate", write(tmp_path / "l1", b"caf\xe9\n"), "-m", texts / "pipeline", says=":1: not valid")
-    refuses("predict", texts / "pipeline", texts / "test.conllu", says="a pipeline model works on plain text")
+    refuses("predict", texts / "pipeline", texts / "test.conllu", says="a pipeline model reads plain text")
     refuses("inspect", texts / "pipeline", "--label", "x", says="inspect: not available")
     refuses("inspect", texts / "pipeline", "--part", "cook", says="unknown part 'cook'; expected one of: tokenizer")
     refuses("inspect", texts / "tokenizer", "--part", "parser", says="--part: ")

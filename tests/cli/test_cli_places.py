@@ -145,7 +145,7 @@ def test_a_model_of_another_task_is_replaced_by_force_alone(run, refuses, files)
         "pos",
         "--model",
         model,
-        says="is a model of task chunker; expected another name, or --force",
+        says="is a chunker model; expected another name, or --force",
     )
     assert model.read_bytes() == before
     again = ["train", "chunker", *train, "--model", model]

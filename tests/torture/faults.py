@@ -251,7 +251,7 @@ def disks(trial: Trial) -> Iterator[tuple[str, Fault]]:
 
     yield (
         "disk: log",
-        partial(side, "--log", "64k", "cannot write the log any more (no space left on device); training continues"),
+        partial(side, "--log", "64k", "the log cannot be written (no space left on device); training continues"),
     )
     yield "disk: checkpoint", partial(side, "--checkpoint", "256k", "no checkpoint of this pass: ")
     yield "disk: model", model_now

@@ -174,7 +174,7 @@ def _alone(folder: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StructronError(
-                f"{folder}: another run is using it; wait for its end, or use another folder"
+                f"{folder}: another run is using it; wait until it ends, or use another folder"
             ) from None
         except OSError:  # a file system that knows no locks
             pass

@@ -51,7 +51,7 @@ def run(results: Path | None = None, write: Path | None = None) -> None:
     try:
         (write / PICTURES).mkdir(exist_ok=True)
     except OSError as error:
-        raise StructronError(f"{write / PICTURES}: cannot make the folder: {error.strerror}") from None
+        raise StructronError(f"{write / PICTURES}: cannot be created: {error.strerror}") from None
     for place, drawn in pictures.items():
         atomic_write_bytes(place, drawn.encode())
 

@@ -49,7 +49,7 @@ def check_model_place(flag: str, path: Place, task: str, force: bool = False) ->
     _check_kind(flag, path, is_model, "a model")
     there = task_of(path)
     if there not in (None, task) and not force:
-        raise StructronError(f"{flag} {path}: is a model of task {there}; expected another name, or --force")
+        raise StructronError(f"{flag} {path}: is a {there} model; expected another name, or --force")
 
 
 def check_log_place(flag: str, path: Place | None) -> None:

@@ -49,7 +49,7 @@ def run(
         from structron.cli import bulk
 
         if output is not None:
-            raise StructronError("--output: expected only --output-dir for many files")
+            raise StructronError("--output: cannot be combined with --output-dir")
         return bulk.run(bulk.Order(Predictor, {"model": model, **how}), files, output_dir, output_name, ray)
     file = the_file(files, ray)
     check_places({"MODEL": model, "FILE": file}, {"--output": output or "-"})
@@ -91,7 +91,7 @@ class Predictor:
         for what in (name for name, given in asked.items() if given):
             check_able(type(estimator), f"--{what}", what)
         if estimator.texts:
-            raise StructronError(f"{model}: a {estimator.task} model works on plain text; expected structron annotate")
+            raise StructronError(f"{model}: a {estimator.task} model reads plain text; use structron annotate")
         if nbest is not None and (confidence or forced):
             raise StructronError("--nbest: cannot be combined with --confidence or --forced")
 

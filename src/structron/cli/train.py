@@ -97,7 +97,8 @@ def run(
     corpora = [Corpus(source, view, given.get("label"), labelled=True) for source in sources]
     corpora[0].open_label = given.get("open_label")
     if "jobs" in (settings or {}) and estimator.jobs > 1 and estimator.runs == estimator.shards == 1 and not quiet:
-        say(f"a single run trains on one core, dev data are scored on {estimator.jobs}; --shards N trains on up to N")
+        scored = f"dev data are scored on {estimator.jobs}"
+        say(f"a single run trains on one core; {scored}; --shards N trains on up to N")
     least = [1 if warm_start else 2, 1]
     sentences, *devs = (
         corpus.labelled(at_least=at_least, skip_invalid=skip_invalid, quiet=quiet)

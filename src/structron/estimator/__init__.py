@@ -418,7 +418,7 @@ class Estimator(ABC):
 
         Args:
             sentences: As for `predict`.
-            n: How many; there are fewer if the sentence has fewer.
+            n: How many predictions; fewer if there are not as many.
             jobs: Number of threads; by default that of the estimator.
 
         Returns:

@@ -61,10 +61,10 @@ def count(read: Callable[[], Sentences], least: int = 1, most: int | None = None
             floor += 1
             seen = Counter({word: n for word, n in seen.items() if n >= floor})
     if not seen:
-        raise StructronError("no words in the text; expected some to cluster")
+        raise StructronError("no words in the text; expected words to cluster")
     kept = sorted((word for word, n in seen.items() if n >= least), key=lambda word: (-seen[word], word))[:most]
     if len(kept) < 2:
-        raise StructronError(f"{len(kept)} words seen {least} times; expected two or more, or a lower --min-count")
+        raise StructronError(f"{len(kept)} words seen {least} times or more; expected two, or a lower --min-count")
     number = {word: k for k, word in enumerate(kept)}
     keys, times = _pairs(_numbers(read(), number), len(kept) + FIXED)
     counts = np.array([seen[word] for word in kept], np.int64)

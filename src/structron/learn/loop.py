@@ -35,7 +35,7 @@ STEADY = 3
 
 
 class History(list):
-    """The passes of a training, as records; a notebook shows curves.
+    """The figures of each pass of a training; a notebook draws them as curves.
 
     Examples:
         >>> from structron import Tagger

@@ -283,7 +283,7 @@ class Progress:
             print(json.dumps({"part": self.part, **record} if self.part else record), file=self.log, flush=True)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            self.warn("log", f"{self.log.name}: cannot write the log any more ({reason}); training continues")
+            self.warn("log", f"{self.log.name}: the log cannot be written ({reason}); training continues")
             self._close_log()
 
     def _close_log(self) -> None:

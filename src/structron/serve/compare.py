@@ -43,7 +43,7 @@ def _items(model: Shelved, text: str, name: str, format: str) -> list[Any]:
     if not model.estimator.texts:
         return items_of(model, text, name, format, True)
     if format != "conllu":
-        raise StructronError(f"{name}: expected CoNLL-U, which knows tokens and spaces")
+        raise StructronError(f"{name}: expected CoNLL-U, which has tokens and spaces")
     docs = list(docs_from_conllu(io.StringIO(text, newline="\n"), name))
     _check_trees(docs, name)
     return docs

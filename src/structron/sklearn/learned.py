@@ -126,7 +126,7 @@ class SequenceTagger:
         return self._labeler.predict_single(self._given())
 
     def marginal(self, y: Any, pos: int) -> float:
-        """How likely a label is at a place of the sequence.
+        """How likely a label is at a position of the sequence.
 
         Args:
             y: The label.
@@ -137,12 +137,12 @@ class SequenceTagger:
         if y not in self.labels():
             raise unknown("label", y, self.labels())
         if not 0 <= pos < len(self._marginals):
-            raise StructronError(f"place {pos}; expected 0 to {len(self._marginals) - 1}")
+            raise StructronError(f"position {pos}; expected 0 to {len(self._marginals) - 1}")
         return self._marginals[pos][y]
 
     def probability(self, yseq: Sequence) -> float:
         """Refused: a perceptron has no probabilities of whole sequences."""
-        raise StructronError("no probability of a whole sequence; see marginal, or nbest for scores of labellings")
+        raise StructronError("a whole sequence has no probability here; use marginal, or nbest for scores")
 
     def info(self) -> ModelInfo:
         """Labels, attributes and weights."""

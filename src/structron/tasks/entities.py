@@ -68,7 +68,7 @@ class EntityRecognizer(ChainLabeler):
         """Labels of which some are open: beside one, a label may stand for several inner ones."""
         inner = self.options.inner
         if inner == "iob1":
-            raise StructronError(f"{what}: open labels with inner {inner}; expected iob2, iobes or bilou")
+            raise StructronError(f"{what}: open labels do not work with inner {inner}; expected iob2, iobes or bilou")
         if self.written_ is None:
             self.written_ = schemes.detect_partial(written)
         sets: dict[int, tuple[str, ...]] = {}
@@ -116,8 +116,8 @@ class EntityRecognizer(ChainLabeler):
         """Forced labels must be the model's own: what others stand for can depend on labels to come."""
         if self.written_ not in (None, self.options.inner):
             raise StructronError(
-                f"forced labels: the model works with {self.options.inner}, its training data with "
-                f"{self.written_}; expected a model trained with the inner scheme {self.written_}"
+                f"forced labels: the model uses {self.options.inner}, its training data {self.written_}; "
+                f"expected a model trained with the inner scheme {self.written_}"
             )
         return super()._numbers(model, sentences, forced)
 

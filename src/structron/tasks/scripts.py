@@ -74,7 +74,7 @@ class ScriptLabeler(LabelPredictor):
         """Every token alone, among the scripts that it, or tokens with its ending, were seen with."""
         labels, gold = number_labels(prepared)
         if looks_further(self.extractor_.templates, 1) or self.extractor_.paired.templates:
-            raise StructronError("among: seen with templates; expected exact search without that, or among all")
+            raise StructronError("templates: cannot use previous labels here; expected templates only over words")
         own = {y for y, label in enumerate(labels) if label[:1] == WHOLE}  # they say nothing of other words
         about = (self._given(), self.options.rare, self._demands(labels), own, self.common_labels)
         lexicon = Lexicon.learn(prepared, gold, *about)

@@ -55,7 +55,7 @@ class TokenLabeler(Estimator):
     def _check(self) -> None:
         search = self.options.search(learning=True)
         if search.beam is None and not search.merge:
-            raise StructronError("merge: off without a beam; expected a beam, because every labelling would be a state")
+            raise StructronError("merge: cannot be off in exact search; expected a beam")
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:

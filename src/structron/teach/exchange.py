@@ -190,7 +190,7 @@ class Importer:
             known.append({"labels": labels})
         if left:
             lo, hi, label = left[0]
-            raise StructronError(f"{where}: {label} from {lo} to {hi}; expected places within the text")
+            raise StructronError(f"{where}: {label} from {lo} to {hi}; expected positions within the text")
         return known
 
 
@@ -338,7 +338,7 @@ def write_file(project: Project, path: str, format: str | None, complete: bool) 
     format = format_of(path, format)
     if format != "brat":
         if is_project(path):
-            raise StructronError(f"{path}: a project; expected another file name")
+            raise StructronError(f"{path}: is a project; expected another file name")
         text = export(project, format, complete)
         with open_output(path) as out:
             out.write(text)

@@ -156,7 +156,7 @@ class Project:
         version = self.base.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise StructronError(
-                f"{self.path}: a project of version {version}; this program knows versions up to {VERSION}: upgrade"
+                f"{self.path}: a project of version {version}; expected versions up to {VERSION}: upgrade structron"
             )
         self.base.execute("PRAGMA trusted_schema = OFF")
         self.base.execute("PRAGMA journal_mode = WAL")

@@ -183,7 +183,7 @@ class Task:
             raise StructronError(f"{what}: {quoted(name)}; expected a word, without spaces")
         taken = (*OPEN_MARKS, *((OUTSIDE, "B", "I") if self.spans else ()))
         if name in taken or (self.trees and MARK in name):
-            raise StructronError(f"{what}: {quoted(name)} has a meaning of its own in files; expected another name")
+            raise StructronError(f"{what}: {quoted(name)} has a special meaning in files; expected another name")
         return name
 
     def read(self, sentence: Sentence) -> Known | None:

@@ -247,7 +247,7 @@ class SearchProblem:
                 raise StructronError(f"{self.name}: actions: {quoted(action)} is not a name; expected a list of names")
         if len(set(found)) < len(found):
             twice = next(action for number, action in enumerate(found) if action in found[:number])
-            raise StructronError(f"{self.name}: actions: {twice!r} is there twice; expected different names")
+            raise StructronError(f"{self.name}: actions: {twice!r} occurs twice; expected different names")
         return found
 
     def _sizes(self, atom_names: Any) -> dict[str, int]:
@@ -262,7 +262,7 @@ class SearchProblem:
 
     def _check_columns(self) -> None:
         if self.views.shape != (len(self.actions),) or (self.views < 0).any():
-            raise StructronError(f"{self.name}: views: expected a number from 0 on for each of its actions")
+            raise StructronError(f"{self.name}: views: expected a number, 0 or higher, for each action")
         self._whole("views", self.views.max(), 0, MAX_COLUMNS)
         if self.view < 0 and self.views.any():
             raise StructronError(f"{self.name}: views without `view`; expected the column in which atoms find them")
@@ -271,9 +271,9 @@ class SearchProblem:
             if not isinstance(column, int | np.integer) or column == TAIL or column >= self.width:
                 raise StructronError(f"{self.name}: {what}: column {column}; expected one of 1 … {self.width - 1}")
         if self.lattice >= 0 and self.moves.any():
-            raise StructronError(f"{self.name}: lattice: not for a problem with a stack (moves)")
+            raise StructronError(f"{self.name}: lattice: does not work with a stack (moves)")
         if self.exchangeable and self.moves.any():
-            raise StructronError(f"{self.name}: exchangeable: not for a problem with a stack (moves)")
+            raise StructronError(f"{self.name}: exchangeable: does not work with a stack (moves)")
 
     def _check_signature(self, what: str, function: Callable) -> None:
         expected = EXPECTED[what]
@@ -469,7 +469,7 @@ class Walk:
                 )
             action = gold[step]
             if not 0 <= action < len(problem.actions):
-                raise self.fail("legal", f"the correct action {action} is none of {len(problem.actions)}")
+                raise self.fail("legal", f"the correct action {action} is not one of {len(problem.actions)} actions")
             if action not in legal:
                 some = ", ".join(repr(problem.actions[other]) for other in legal[:8])
                 raise self.fail(
@@ -507,7 +507,7 @@ class Walk:
         node = self.problem.lattice
         if node >= 0 and not 0 <= self.states[row, node] < self.states[new, node]:
             numbers = f"{self.states[row, node]} and then {self.states[new, node]}"
-            raise self.fail("advance", f"column {node} (lattice) is {numbers}: it must grow, from 0 on")
+            raise self.fail("advance", f"column {node} (lattice) is {numbers}: it must be 0 or higher, and grow")
         below = int(self.states[row, TAIL])
         if move < 0 and below < 0:
             raise self.fail("legal", f"{self.problem.actions[action]!r} pops an empty stack")

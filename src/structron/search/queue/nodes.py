@@ -219,7 +219,7 @@ class Space:
         self.expanded += 1
         if self.expanded > self.limit:
             raise self.fail(
-                f"{self.limit} nodes were expanded (limit) and no goal was first in the queue; "
+                f"{self.limit} nodes were expanded (limit) before a goal came first in the queue; "
                 "expected `legal` to return 0 in a final state, or a higher limit"
             )
         return self._successors(node)
@@ -265,5 +265,5 @@ class Space:
                 what = f"after {name} the state is final, but more actions should follow" if legal else name
                 what = what if legal or not name else f"the correct action {name} is not legal there"
                 what = what or f"the correct actions end after {step}, but the state is not final"
-                raise self.fail(f"step {step + 1}: no y-good node is left, and there are no siblings: {what}")
+                raise self.fail(f"step {step + 1}: no correct state is left to continue from: {what}")
         return [child for child in children if child.good]

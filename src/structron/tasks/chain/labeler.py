@@ -54,10 +54,12 @@ class ChainLabeler(LabelPredictor):
             from structron.features.documents import name_of
 
             names = " ".join(map(name_of, sources))
-            raise StructronError(f"swvp: {search.swvp.variant} with non_local {names}; expected non_local none")
+            raise StructronError(
+                f"swvp: {search.swvp.variant} cannot be combined with non_local {names}; expected non_local none"
+            )
         if self.options.average == "voted" and self.options.shards > 1:
             raise StructronError(
-                "average: voted with shards: the votes are the vectors of a single run; expected shards 1"
+                "average: voted cannot be combined with shards: the votes are those of a single run; expected shards 1"
             )
 
     def _sources(self) -> list[Any]:
@@ -105,7 +107,7 @@ class ChainLabeler(LabelPredictor):
             labels += schemes.completed(labels, self.scheme_)
         allowed = legal_transitions(labels, self.scheme_ if self.options.constrain else None, self.options.forbid)
         if illegal := neighbours.illegal(allowed):
-            self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
+            self.notes_.append(f"{illegal} forbidden transitions in the training labels; kept")
         learning = neighbours.seen(allowed)
         words, tags = (self.options.tag_dictionary, self.options.closed_classes), self._lexicon_tags(labels)
         dictionary = make_dictionary(prepared, gold, len(labels), *words, tags)
@@ -134,9 +136,9 @@ class ChainLabeler(LabelPredictor):
     ) -> Knowledge:
         """What is known of labels of which some are open. What contradicts itself, or cannot be learned, is refused."""
         if self.options.swvp is not None:
-            raise StructronError("swvp: open labels in the training data; expected swvp none")
+            raise StructronError("swvp: cannot be combined with open labels in the training data; expected swvp none")
         if self.options.among == "seen":
-            raise StructronError("among: seen with open labels in the training data; expected among all")
+            raise StructronError("among: seen cannot be combined with open labels in the training data; expected all")
         index = {label: y for y, label in enumerate(labels)}
         known = Knowledge.of(gold, len(labels), {token: [index[y] for y in own] for token, own in sets.items()})
 
@@ -179,7 +181,9 @@ class ChainLabeler(LabelPredictor):
         from structron.learn.choices import ChoiceLearner
 
         if against := self._against() or ("" if exact else "templates"):
-            raise StructronError(f"among: seen with {against}; expected exact search without that, or among all")
+            raise StructronError(
+                f"among: seen cannot be combined with {against}; expected exact search without {against}, or among all"
+            )
         lexicon = Lexicon.learn(prepared, gold, self._given(), self.options.rare, NO_DEMANDS, set(), False)
         lexicon.more = self._lexicon_choices(chain.labels)
         known = (chain.labels, lexicon, chain.dictionary)
@@ -208,9 +212,7 @@ class ChainLabeler(LabelPredictor):
         if self.options.average == "voted":
             raise StructronError("average: voted cannot be combined with non-local features; expected mean or none")
         if self.scheme_ is None and any(isinstance(source, str) for source in sources):
-            raise StructronError(
-                "non_local: the built-in features are of entities; expected chunk labels such as B-PER, O"
-            )
+            raise StructronError("non_local: the built-in features need chunk labels; expected labels such as B-PER, O")
         numbers = (self.options.candidates, self.options.test_candidates)
         nbest = NBest(tuple(sources), *numbers, self.options.local_update, self.options.local_margin)
         return DocumentLearner(prepared, gold, chain, self.options.resolved.margin, nbest, start, knowledge)
@@ -228,7 +230,7 @@ class ChainLabeler(LabelPredictor):
         from structron.tasks.chain.encoder import columns_of, encode_labels
 
         if self._sources():
-            raise StructronError("non_local: needs exact search; expected neither a beam, nor an update, nor alma")
+            raise StructronError("non_local: needs exact search; expected no beam, update or alma")
         if self.options.average == "voted":
             raise StructronError("average: voted needs exact search; expected mean or none with a beam or an update")
         search = self.options.resolved

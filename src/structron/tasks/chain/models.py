@@ -150,7 +150,7 @@ class ChoiceSearch(ExactSearch):
         return heaviest_of_choices(self.model, label, top)
 
     def start(self, learner: Any) -> Any:
-        raise StructronError("among: seen: training cannot continue from such a model; expected one with among all")
+        raise StructronError("among: training cannot continue from a model with seen; expected one with all")
 
     def __str__(self) -> str:
         return f"choices-{self.model.order}"

@@ -75,7 +75,7 @@ class GraphParser(TreeParser):
         unknown = -1 if self.labelled_ else 0
         gold = np.array([unknown if relation is None else number[relation] for _, relation in flat], np.int64)
         if self.options.swvp is not None and (heads.min() < 0 or gold.min() < 0):
-            raise StructronError("swvp: open heads or relations in the training data; expected swvp none")
+            raise StructronError("swvp: cannot be combined with open heads or relations; expected swvp none")
         trees = EncodedTrees(x, starts_of(data.sentences), heads, gold)
         before = None if start is None else start.relations
         relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_), before)

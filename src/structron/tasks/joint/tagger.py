@@ -108,7 +108,7 @@ class JointTagger(EncodedLabeler):
             neighbours = Neighbours(layers[1].labels, chunk_of, prepared.starts)
         allowed = legal_transitions(layers[1].labels, self.scheme_, ())
         if illegal := neighbours.illegal(allowed):
-            self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
+            self.notes_.append(f"{illegal} forbidden transitions in the training labels; kept")
         words = (self.options.tag_dictionary, self.options.closed_classes)
         dictionary = make_dictionary(prepared, tag_of, len(layers[0].labels), *words)
         if known is not None:
@@ -128,7 +128,7 @@ class JointTagger(EncodedLabeler):
         if not partial:
             return None
         if self.options.swvp is not None:
-            raise StructronError("swvp: open labels in the training data; expected swvp none")
+            raise StructronError("swvp: cannot be combined with open labels in the training data; expected swvp none")
         before = np.concatenate([[0], np.cumsum((tag_of < 0) | (chunk_of < 0))])
         return KnownLayers(tag_of, chunk_of, before[prepared.starts[1:]] > before[prepared.starts[:-1]])
 

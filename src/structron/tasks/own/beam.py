@@ -192,7 +192,7 @@ class ProblemEstimator(Estimator):
         """Say how many actions are known, where some are not."""
         total, missing = sum(map(len, gold)), sum(actions.count(OPEN) for actions in gold)
         if missing and self.options.swvp is not None:
-            raise StructronError("swvp: open actions in the training data; expected swvp none")
+            raise StructronError("swvp: cannot be combined with open actions in the training data; expected swvp none")
         if missing:
             self.notes_.append(f"{total - missing:,} of {total:,} actions are known")
 

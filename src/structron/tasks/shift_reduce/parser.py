@@ -148,7 +148,7 @@ class Parser(TreeParser):
         kept = np.ones(len(is_open), np.bool_)
         kept[~is_open] = ~unused
         self.notes_.append(
-            f"{(~kept).sum()} of {len(kept)} sentences left out: relations or roots that others never have"
+            f"{(~kept).sum()} of {len(kept)} sentences left out: relations or roots that the others never have"
         )
         return bank.take(kept), x[np.repeat(kept, np.diff(bank.starts))]
 
@@ -158,7 +158,7 @@ class Parser(TreeParser):
         for what, wrong in (("swvp", search.swvp is not None), ("beam", search.beam is None)):
             if wrong:
                 given, expected = ("inf", "a limited beam") if what == "beam" else (search.swvp.variant, "swvp none")
-                raise StructronError(f"{what}: {given} with open heads or relations; expected {expected}")
+                raise StructronError(f"{what}: {given} does not work with open heads or relations; expected {expected}")
         return known_trees(inputs, bank.heads, bank.relations, bank.open)
 
     def _seen(self, bank: Treebank, x: np.ndarray, before: np.ndarray | None) -> np.ndarray:
