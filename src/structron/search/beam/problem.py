@@ -325,6 +325,12 @@ class SearchProblem:
         found.guard, found._pointers = Guard(self), None
         return found
 
+    def with_legal(self, legal: Callable) -> "SearchProblem":
+        """The same problem with another `legal`."""
+        found = copy(self)
+        found.functions, found._pointers = self.functions | {"legal": legal}, None
+        return found
+
     @property
     def kinds(self) -> tuple[int, int, int]:
         """How many lists of features a token has (0: one), for how many positions, for how many lengths: Anchored."""
