@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import structron
+from brute_trees import trees
+from separable import bound_of
 from structron import StructronError
 from structron.text.trees import check_partial_tree, check_tree, fits_projective, is_projective, opened
+from tree_updates import features
 
 OPTIONS = {"runs": 1, "passes": 2, "average": "none", "bits": 16, "order": 1, "keep_heads": 0}
 TREES = [[2, 0, 2], [0, 1, 2], [3, 3, 0], [2, 0], [0, 1], [2, 3, 0]]
@@ -62,6 +65,40 @@ def test_targets_are_those_of_enumeration(kind):
             assert scores[target] == pytest.approx(max(scores[heads] for heads in good), abs=1e-3)
             updates += 1
     assert updates
+
+
+@pytest.mark.parametrize("kind", [{}, {"projective": False}])
+def test_as_many_updates_as_the_theorem_allows(kind):
+    """R²/δ², where δ is the margin by which all trees that agree are ahead of all others."""
+    rows = [
+        [[f"{s}{k}", "NV"[k % 2], head] for k, head in enumerate(heads)]
+        for s, heads in enumerate([[2, None, 2], [None, 1, None], [2, None], [None, 3, None]])
+    ]
+    parser = structron.GraphParser(**OPTIONS | kind | {"passes": 100, "margin": None}, labelled=False).fit(rows)
+    learner, every = parser.learner_, []
+    for e, sentence in enumerate(rows):
+        both: tuple[list, list] = ([], [])
+        for heads in trees(len(sentence), kind.get("projective", True), True).tolist():
+            both[agrees([(head, None) for head in heads], sentence)].append(features(learner, e, heads))
+        every += [right - wrong for wrong, right in product(*both)]
+    matrix = np.array(every)
+    assert parser.stopped_ == "converged"
+    assert 0 < sum(record["updates"] for record in parser.history_) <= bound_of(matrix[:, matrix.any(axis=0)])
+
+
+def test_learning_goes_on_from_parts_of_trees():
+    """What is new in them is learned where it is known; a sentence of which nothing is known counts for nothing."""
+    first = [[["a", "N", 2, "x"], ["b", "V", 0, "root"]], [["b", "V", 0, "root"], ["c", "N", 1, "y"]]] * 3
+    more = [[["a", "N", None, None], ["z", "N", 1, "y"], ["b", "V", None, "root"]]] * 4
+    parser, other = (structron.GraphParser(**OPTIONS | {"passes": 5}).fit(first) for _ in range(2))
+    sentence = [[row[:2] for row in more[0]]]
+    assert parser.predict(sentence)[0][1] != (1, "y")
+    parser.partial_fit(more)
+    assert parser.predict(sentence)[0][1] == (1, "y")
+    assert {relation for _, relation in parser.predict(sentence)[0]} <= {"x", "y", "root"}
+    other.partial_fit([*more, [["z", "N", None, None]]])
+    assert np.array_equal(parser.model_.w, other.model_.w)
+    assert any("skipped sentences without a known label: 1" in note for note in other.notes_)
 
 
 @pytest.mark.parametrize("kind", [{}, {"order": 2, "keep_heads": 2}, {"alma": 0.5}])

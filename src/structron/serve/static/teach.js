@@ -218,8 +218,8 @@ function sentence() {
   const words = h("div", { class: status.trees ? "words tree-words" : "words", dir: "auto", role: "group", "aria-label": "The sentence" },
     item.words.flatMap((word, k) => [wordButton(word, k), word.space && " "]));
   const under = (event) => {
-    const own = document.elementFromPoint(event.clientX, event.clientY)?.closest?.(".word, .to-root");
-    return !own ? null : own.classList.contains("to-root") ? 0 : words.contains(own) ? Number(own.dataset.k) + 1 : null;
+    const own = document.elementFromPoint(event.clientX, event.clientY)?.closest?.(".word, .to-root, .arcs");
+    return !own ? null : !own.matches(".word") ? 0 : words.contains(own) ? Number(own.dataset.k) + 1 : null; // above the words is the root
   };
   words.addEventListener("pointerdown", (event) => {
     const own = event.target.closest?.(".word");
@@ -231,6 +231,7 @@ function sentence() {
     else cursor = anchor = k;
     mark();
     if (event.pointerType !== "touch") event.preventDefault();
+    if (status.trees) words.setPointerCapture(event.pointerId); // an arc may end outside
     focusWord();
   });
   words.addEventListener("pointermove", (event) => {
@@ -328,7 +329,7 @@ function show(arrived = false) {
     ? h("section", { class: "panel question", "aria-label": "The sentence to annotate" }, status.trees && arcs(item.words, heads, relations, { given, doubt: item.doubt || [] }), sentence(), palette(), actions(),
       item.known && h("p", { class: "soft from-file" }, "Words with a bar at their side are labelled in the file."),
       h("p", { class: "soft keys" }, "Arrow keys move, with Shift they select. Digits label; / finds a label by its letters, Enter takes it. ",
-        status.trees && "Pull from a word to its head. ", "Words that the model is unsure of are underlined."))
+        status.trees && "Pull from a word to its head, for the root up into the drawing. ", "Words that the model is unsure of are underlined."))
     : h("section", { class: "panel question empty" }, h("h2", {}, "No sentences left"), h("p", {}, "Add more with ", h("code", {}, "structron teach … --texts"), ", or undo the last answer."),
       h("button", { type: "button", onclick: undo }, h("kbd", {}, "u"), " Undo"));
   put(main, h("h1", { class: "offscreen" }, "Correct and accept"), h("div", { class: "trouble" }), h("div", { class: "teaching" }, asked, progress()));
