@@ -231,12 +231,10 @@ def healthy_during(port: int, raw: bytes) -> tuple[list[float], bytes]:
 
 def main() -> None:
     """Start a server and attack it."""
-    import uvicorn
-    from serving import HOSTILE, make_folder
+    from serving import HOSTILE, listening, make_folder
 
     from structron.serve.app import make_app
     from structron.serve.library import Library
-    from structron.serve.slow import config
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=10_000)
@@ -246,23 +244,21 @@ def main() -> None:
         folder = make_folder(Path(name))
         models = [str(folder / f"{model}.structron") for model in ("chunker", "beam", "one", "two", HOSTILE)]
         library = Library.open(["english", *models], [str(folder / "test.conll")], [str(folder / "train.log")])
-        server = uvicorn.Server(config(make_app(library), port=0, log_level="critical"))
-        threading.Thread(target=server.run, daemon=True).start()
-        while not server.started:
-            time.sleep(0.02)
-        begin = time.perf_counter()
-        port = server.servers[0].sockets[0].getsockname()[1]
-        found = attack(port, given.requests, given.seed)
-        print(
-            f"{given.requests} requests in {time.perf_counter() - begin:.0f} s, none crashed the server or broke out:"
-        )
-        print(", ".join(f"{status} {count}" for status, count in sorted(found.items())))
-        large = {name: post(path, kind, body) for name, (path, kind, body, *_) in OVERSIZED.items()}
-        for name, raw in ({"300,000 chunks of a byte": chunked(300_000)} | large).items():
-            seconds, answer = healthy_during(port, raw)
-            status = answer[9:12].decode() or "closed"
-            print(f"{name}: {status}; /health within {1000 * max(seconds):.0f} ms")
-        server.should_exit = True
+        with listening(make_app(library)) as (port, _):
+            torment(port, given.requests, given.seed)
+
+
+def torment(port: int, count: int, seed: int) -> None:
+    """Attack a server and print what became of it."""
+    begin = time.perf_counter()
+    found = attack(port, count, seed)
+    print(f"{count} requests in {time.perf_counter() - begin:.0f} s, none crashed the server or broke out:")
+    print(", ".join(f"{status} {count}" for status, count in sorted(found.items())))
+    large = {name: post(path, kind, body) for name, (path, kind, body, *_) in OVERSIZED.items()}
+    for name, raw in ({"300,000 chunks of a byte": chunked(300_000)} | large).items():
+        seconds, answer = healthy_during(port, raw)
+        status = answer[9:12].decode() or "closed"
+        print(f"{name}: {status}; /health within {1000 * max(seconds):.0f} ms")
 
 
 if __name__ == "__main__":
