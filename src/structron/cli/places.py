@@ -62,6 +62,13 @@ def check_picture_place(flag: str, path: Place) -> None:
     _check_kind(flag, path, lambda file: _first_line(file).lstrip().startswith((b"<svg", b"<?xml")), "a picture")
 
 
+def check_page_place(flag: str, path: Place, head: str) -> None:
+    """Refuse to replace a file whose first line is not this one, that of a page of ours."""
+    _check_kind(
+        flag, path, lambda file: _first_line(file).rstrip() == head.encode(), f"a page that begins with {head!r}"
+    )
+
+
 def check_text_place(flag: str, path: Place | None) -> None:
     """Refuse to replace a model with text."""
     if path is not None and not is_standard(path) and is_model(path):
