@@ -31,6 +31,7 @@ import numpy as np
 import safetensors.numpy
 
 from structron.errors import StructronError
+from structron.features.gazetteer import Gazetteer
 from structron.io import modelfile
 from structron.io.tensors import MARK
 from structron.tasks.registry import TASKS, load
@@ -68,7 +69,8 @@ def make_model(task: str, folder: Path) -> tuple[Path, list]:
         return path, [doc.text for doc in docs[10:12]]
     if task == "lemmatizer":
         words = [[(w.form, w.upos, w.lemma) for w in sentence.words] for doc in toy_docs(40, 0) for sentence in doc]
-        TASKS[task](passes=1, columns=["form", "upos", "lemma"]).fit(words[:30]).save(path)
+        both = [[("lay", "VERB", "lie"), ("an", "DET", "a")], [("an", "DET", "a"), ("lay", "VERB", "lay")]]
+        TASKS[task](passes=1, columns=["form", "upos", "lemma"], letters=True).fit(words[:30] + both * 5).save(path)
         return path, words[30:33]
     trees = "parser" in task
     rows = (tree_rows if trees else chunk_rows)(40, 0)
@@ -76,7 +78,8 @@ def make_model(task: str, folder: Path) -> tuple[Path, list]:
     given |= {"bits": 14, "order": 2} if task == "graph-parser" else {}
     given |= {"average": "voted"} if task == "tagger" else {}
     given |= {"beam": 3} if task == "chunker" else {}
-    given |= {"clusters": {"the": "010", "a": "011", "dog": "1"}} if task in ("joint", "parser") else {}
+    given |= {"clusters": {"the": "010", "a": "011", "dog": "1"}} if task in ("joint", "parser", "entities") else {}
+    given |= {"gazetteers": {"X": Gazetteer.from_phrases("X", ["Ann", "the dog"])}} if task == "entities" else {}
     TASKS[task](**given).fit(rows[:30]).save(path)
     return path, rows[30:33]
 
