@@ -70,7 +70,9 @@ def make_model(task: str, folder: Path) -> tuple[Path, list]:
     if task == "lemmatizer":
         words = [[(w.form, w.upos, w.lemma) for w in sentence.words] for doc in toy_docs(40, 0) for sentence in doc]
         both = [[("lay", "VERB", "lie"), ("an", "DET", "a")], [("an", "DET", "a"), ("lay", "VERB", "lay")]]
-        TASKS[task](passes=1, columns=["form", "upos", "lemma"], letters=True).fit(words[:30] + both * 5).save(path)
+        lexicon = [("dogs", "dog", "NOUN"), ("went", "go", "VERB", "VBD", "Tense=Past")]
+        labeler = TASKS[task](passes=1, columns=["form", "upos", "lemma"], letters=True, lexicon=lexicon)
+        labeler.fit(words[:30] + both * 5).save(path)
         return path, words[30:33]
     trees = "parser" in task
     rows = (tree_rows if trees else chunk_rows)(40, 0)

@@ -542,6 +542,7 @@ def runs_with(kind: Any, what: str) -> dict[str, Any] | None:
         "templates": {"templates": case.templates or ["w[0]"]},
         "gazetteers": {"gazetteers": {"THE": Gazetteer.from_phrases("THE", ["the"])}},
         "clusters": {"clusters": {"the": "01", "a": "00"}},
+        "lexicon": {"lexicon": [("the", "the", "DET"), ("dogs", "dog", "NOUN", "NNS", "Number=Plur")]},
         "tag_dictionary": {"tag_dictionary": 1},
         "non_local": {"non_local": ["phrase"]},
         "jobs": {"jobs": 2},
@@ -602,8 +603,8 @@ def test_every_cell_of_the_capability_table(task, what, tmp_path):
     if what == "gazetteers":
         marking = model.part("entities") if task == "pipeline" else model
         assert "gaz_THE[0]" in map(str, marking.extractor_.templates)
-    if what == "clusters":
-        assert f"clusters {model.clusters_.label}" in model.signature_
+    if what in ("clusters", "lexicon"):
+        assert f"{what} {model.tables_[what].label}" in model.signature_
     model.save(tmp_path / "m")
     again = structron.load(tmp_path / "m")
     assert again.predict(case.inputs) == model.predict(case.inputs)
@@ -611,6 +612,11 @@ def test_every_cell_of_the_capability_table(task, what, tmp_path):
         assert again.part("tagger").clusters_ is again.part("parser").clusters_ is again.clusters_
         names = [name for name in modelfile.load(tmp_path / "m")[1] if "clusters" in name]
         assert sorted(names) == ["clusters_keys", "clusters_numbers", "clusters_paths"]
+    if what == "lexicon" and task == "pipeline":
+        parts = [again.part(name).lexicon_ for name in ("tagger", "lemmatizer")]
+        assert [own is again.lexicon_ for own in parts] == [True, True]
+        names = [name for name in modelfile.load(tmp_path / "m")[1] if "lexicon_" in name]
+        assert sorted(names) == ["lexicon_entries", "lexicon_keys", "lexicon_numbers"]
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -32,6 +32,7 @@ from structron.io import modelfile
 from structron.io.columns import EMPTY, Columns
 from structron.io.foreign import as_rows
 from structron.io.tensors import Tensors
+from structron.kernels.listed import SHARDS
 from structron.kernels.progress import prepare, shown
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
@@ -46,6 +47,8 @@ from structron.text.numbers import ShortFloat
 
 if TYPE_CHECKING:
     from structron.features.clusters import Clusters
+    from structron.features.wordforms import WordForms
+    from structron.features.wordtable import WordTable
 
 Sentences = Iterable[Any]
 PASSES = ("passes", "seed", "shuffle", "patience", "stop_change")
@@ -102,6 +105,7 @@ class Estimator(ABC):
     source_: dict[str, str]  # what the command line knows of the training data: their format
     notes_: list[str]  # what a user should know of the training data
     clusters_: "Clusters | None" = None  # word clusters, if it was trained with any
+    lexicon_: "WordForms | None" = None  # a user's lexicon, if it was trained with one
     keep_learner_: bool = True  # whether to keep the learner after training; without it less memory is taken
 
     metric: ClassVar[str]
@@ -324,7 +328,7 @@ class Estimator(ABC):
     def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
         """Learn, with options that are checked."""
         options = self.options
-        prepare(f"train {self.kernels_of(vars(options))}", show=progress.show)
+        prepare(f"train {self.kernels_of(vars(options))}", *[SHARDS] * (options.shards > 1), show=progress.show)
         with shown(progress.show):
             learner = self._learner(sentences, start)
             several = self._wrap_runs_and_shards(learner)
@@ -734,6 +738,12 @@ class Estimator(ABC):
     def _ask_for(cls, path: str | Path, header: dict[str, Any], code: dict[str, Any]) -> None:
         """Refuse to read a file without the functions that it needs."""
 
+    @property
+    def tables_(self) -> "dict[str, WordTable]":
+        """The tables of words that it was trained with."""
+        given: dict[str, Any] = {"clusters": self.clusters_, "lexicon": self.lexicon_}
+        return {name: table for name, table in given.items() if table is not None}
+
     def warm_up(self) -> None:  # noqa: B027
         """Make what the first prediction would have to make."""
 
@@ -749,7 +759,7 @@ class Estimator(ABC):
         ]
         parts += [f"shards {options.shards} {options.mix}"] if options.shards > 1 else []
         parts += [f"cutoff {found['cutoff']}"] if "cutoff" in found else []
-        parts += [f"clusters {self.clusters_.label}"] if self.clusters_ is not None else []
+        parts += [f"{name} {table.label}" for name, table in self.tables_.items()]
         return " | ".join([*parts, f"seed {options.seed}", f"features {found['features']}", found["size"]])
 
 

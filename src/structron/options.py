@@ -352,6 +352,21 @@ class WordClusters(Options):
 
 
 @options()
+class WordLexicon(Options):
+    """Lemmas and tags of words from elsewhere."""
+
+    section: ClassVar[str] = "features"
+
+    lexicon: Any = free(
+        "Lexicon: lines of form, lemma and UPOS (possibly XPOS, FEATS); all of it is stored in the model.",
+        default=None,
+        metavar="FILE",
+        stored=False,
+        fixed=True,
+    )
+
+
+@options()
 class Gazetteers(Options):
     """Lists of names."""
 
@@ -383,7 +398,7 @@ class Partial(Options):
 
 
 @options()
-class Tokens(Gazetteers, WordClusters, Cutoff, Templates):
+class Tokens(Gazetteers, WordClusters, WordLexicon, Cutoff, Templates):
     """Features of tokens in columns."""
 
     columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
@@ -646,7 +661,7 @@ class Graphs(Options):
 
 
 @options()
-class Pipelines(Gazetteers, WordClusters, Texts, Compact):
+class Pipelines(Gazetteers, WordClusters, WordLexicon, Texts, Compact):
     """From text to trees."""
 
     without: Sequence[str] = free(

@@ -43,7 +43,7 @@ def test_a_text_in_every_form(run, text, tmp_path):
     assert f"{2 * len(words):,} tokens" in told
     assert "pass 1: " in told
     assert "pass 2" not in told
-    assert Clusters.from_file(tmp_path / "c").texts([words[0]], 0) == [rows[words[0]][0]]
+    assert Clusters.from_file(tmp_path / "c").texts([words[0]], [0]) == [[rows[words[0]][0]]]
 
 
 def test_mistakes(refuses, text, tmp_path):

@@ -53,6 +53,7 @@ def files(toy: Toy, tmp_path) -> dict[str, Path]:
     write(folder / "templates.txt", "w[0]\n")
     write(folder / "names.txt", "Anna\n")
     write(folder / "clusters.txt", "Anna\t01\n")
+    write(folder / "lexicon.txt", "Anna\tAnna\tPROPN\n")
     write(folder / "text.txt", "It was late.")
     write(folder / "bank.conllu", "".join(doc.to_conllu() for doc in toy_docs(8, 3)))
     write(folder / "bank.ner", "It O\n\n")
@@ -64,7 +65,7 @@ def commands(files: dict[str, Path]) -> list[tuple[list[str | Path], list[str], 
     """Every command that writes, the files that it reads, and the options that write."""
     train = ["train", "chunker", "--train", files["train.conll"], "--dev", files["dev.conll"], "--passes", "1"]
     train += ["--templates", files["templates.txt"], "--gazetteer", f"PER={files['names.txt']}"]
-    train += ["--clusters", files["clusters.txt"]]
+    train += ["--clusters", files["clusters.txt"], "--lexicon", files["lexicon.txt"]]
     warm = [*train[:6], "--warm-start", files["model.structron"]]
     bank, ner = files["bank.conllu"], files["bank.ner"]
     pipeline = ["train", "pipeline", "--train", bank, "--entities", ner, "--dev", files["text.txt"]]
@@ -73,7 +74,7 @@ def commands(files: dict[str, Path]) -> list[tuple[list[str | Path], list[str], 
     confusion = ["evaluate", files["model.structron"], files["dev.conll"]]
     outputs = ["--model", "--log", "--checkpoint"]
     return [
-        (train, ["train.conll", "dev.conll", "templates.txt", "names.txt", "clusters.txt"], outputs),
+        (train, ["train.conll", "dev.conll", "templates.txt", "names.txt", "clusters.txt", "lexicon.txt"], outputs),
         (warm, ["train.conll", "dev.conll", "model.structron"], outputs),
         (pipeline, ["bank.conllu", "bank.ner", "text.txt"], outputs),
         (predict, ["model.structron", "dev.conll"], ["--output"]),

@@ -141,6 +141,57 @@ def test_crossing_arcs_are_left_open_where_heads_are():
     )
 
 
+def arc_agrees(arc, row) -> bool:
+    return all(told in (None, found) for told, found in zip(row[2:], arc, strict=False))
+
+
+@pytest.mark.parametrize("kind", [{}, {"right_to_left": True}, {"labelled": False}])
+def test_trees_are_completed_by_the_best_of_all_that_agree(kind):
+    """All trees of three words with their scores are the n best."""
+    rng = np.random.default_rng(3)
+    bank = [
+        [[str(rng.choice([*"abc"])), str(rng.choice([*"NV"])), head, str(rng.choice(["x", "y"])) if head else "root"]
+         for head in TREES[rng.integers(3)]]
+        for _ in range(10)
+    ]  # fmt: skip
+    options = {"beam": 64, "runs": 1, "passes": 2, "cutoff": 0, "limit_relations": False, "merge": False, "slack": None}
+    width = 3 if "labelled" in kind else 4
+    parser = structron.Parser(**options | kind).fit([[row[:width] for row in own] for own in bank])
+    lists = parser.nbest([[row[:2] for row in own] for own in bank], 60)
+    changed = 0
+    for own, every in zip(bank, lists, strict=True):
+        known = [[*row[:2], *([None] * (width - 2) if rng.random() < 0.6 else row[2:width])] for row in own]
+        known = [[*row[:3], *(None if rng.random() < 0.3 else label for label in row[3:])] for row in known]
+        (found,) = parser.complete([known])
+        agree = [
+            (tree, score)
+            for tree, score in every
+            if all(
+                w in (None, g) for row, arc in zip(known, tree, strict=True) for w, g in zip(row[2:], arc, strict=False)
+            )
+        ]
+        assert any(tree == found and score == pytest.approx(agree[0][1]) for tree, score in agree)
+        changed += found != every[0][0]
+    assert changed
+    assert parser.complete([[], [row[:width] for row in bank[0]]])[0] == []
+    if not kind:
+        whole = [[(head, relation) for *_, head, relation in own] for own in bank]
+        assert parser.complete(bank) == whole
+        assert parser.complete([[["a", "N", None, "new"], ["b", "V", None, "root"]]]) == [[(2, "new"), (0, "root")]]
+
+
+def test_known_arcs_that_cross_are_put_back():
+    bank = [[["a", "N", 2, "x"], ["b", "V", 0, "root"], ["c", "N", 2, "y"], ["d", "N", 3, "x"]]] * 5
+    parser = structron.Parser(runs=1, passes=2, cutoff=0).fit(bank)
+    crossing = [["a", "N", 3, None], ["b", "V", 0, None], ["c", "N", None, None], ["d", "N", 1, None]]
+    (found,) = parser.complete([crossing])
+    heads = [head for head, _ in found]
+    assert (heads[0], heads[1], heads[3]) == (3, 0, 1)
+    assert check_tree(heads) is None
+    with pytest.raises(StructronError, match=r"data: sentence 1: word 2 \(b\): second root"):
+        parser.complete([[["a", "N", 0, None], ["b", "V", 0, None]]])
+
+
 def test_open_heads_are_not_scored():
     rows = partial_rows(4, labelled=False)
     parser = structron.GraphParser(**OPTIONS, labelled=False).fit(rows)

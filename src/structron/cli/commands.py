@@ -219,6 +219,22 @@ COMMANDS: list[click.Command] = [
         short="Cluster the words of raw text, for training.",
     ),
     Command(
+        "lexicon",
+        "cli.lexicon",
+        "Convert dictionaries to a lexicon, for train --lexicon: UDPipe's, UniMorph's, spaCy's, CoNLL-U.",
+        Argument("files", "FILE …", "Dictionaries; together they are one.", type=TEXT, nargs=-1, required=True),
+        option(
+            "--format",
+            metavar="udpipe|unimorph|spacy|conllu",
+            help="Format of the files; by default determined by their first lines.",
+        ),
+        OUTPUT,
+        ENCODING,
+        QUIET,
+        VERBOSE,
+        short="Convert dictionaries to a lexicon, for training.",
+    ),
+    Command(
         "predict",
         "cli.predict",
         "Label sentences; the rest of the input stays the same, byte for byte.",

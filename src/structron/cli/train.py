@@ -19,6 +19,7 @@ from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.clusters import Clusters
 from structron.features.gazetteer import Gazetteer
+from structron.features.wordforms import WordForms
 from structron.fields import options_of
 from structron.io.columns import EMPTY
 from structron.io.doc import Doc
@@ -58,16 +59,17 @@ def run(
     begin, kind, given = time.perf_counter(), TASKS[task], {"jobs": cores(), **(settings or {})}
     inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
     inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
-    inputs["--clusters"] = given.get("clusters")
+    inputs |= {"--clusters": given.get("clusters"), "--lexicon": given.get("lexicon")}
     inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))
     _check_places(task, inputs, Path(model), log, checkpoint, resume, force)
     _check_outputs(Path(model), log, checkpoint, resume)
     if "beta" in given and given.get("swvp") is None and warm_start is None:
         raise StructronError(f"--beta {given['beta']:g}: expected --swvp a-wm, b-wm, a-wmr or b-wmr too")
-    if given.get("clusters") is not None and warm_start is None:
-        given["clusters"] = Clusters.from_file(given["clusters"], encoding)
-        if not quiet:
-            say(f"word clusters {given['clusters'].summary}")
+    for name, table, title in (("clusters", Clusters, "word clusters"), ("lexicon", WordForms, "lexicon")):
+        if given.get(name) is not None and warm_start is None:
+            given[name] = table.from_file(given[name], encoding)
+            if not quiet:
+                say(f"{title} {given[name].summary}")
     if "gazetteers" in given and warm_start is None:
         files = given["gazetteers"].items()
         given["gazetteers"] = {name: Gazetteer.from_files(name, paths, encoding) for name, paths in files}

@@ -28,6 +28,7 @@ ROWS = {
     "--templates": "templates",
     "--gazetteer": "gazetteers",
     "--clusters": "clusters",
+    "--lexicon": "lexicon",
     "--tag-dictionary": "tag_dictionary",
     "--non-local": "non_local",
     "predict --nbest": "nbest",

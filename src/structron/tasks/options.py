@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 EXACT_VOTES = {"average voted": "voting needs exact search over tokens"}
 NO_TREES = {
-    "forced": "a parser cannot be given heads",
+    "forced": "a file's heads are not kept; `complete` of the shift-reduce parser does so in Python",
     "tag_dictionary": "a parser does not label words",
     "non_local": "document features describe label sequences",
 }
@@ -54,6 +54,7 @@ NO_CANDIDATES = "document features need the n best labellings of exact search ov
 NO_PREFIX = "the search compares whole trees: there are no prefixes, no beam and no states to merge"
 ALONE = "each word's script is chosen independently: there is no search"
 PIECES = "it labels pieces of text, not words"
+TAGS_FIRST = "it reads tags; a lexicon helps to find them"
 OWN_SETTINGS = "each part has its own settings"
 ONE_PART = "only one part at a time, with --part"
 ALL_KNOWN = "it learns only from complete analyses"
@@ -77,7 +78,7 @@ class TokenOptions(Tokens, OwnAtoms, Searching, Learned):
 class NoColumns:
     """What the options of columns come to where tokens are no rows."""
 
-    columns = label = gazetteers = clusters = None
+    columns = label = gazetteers = clusters = lexicon = None
 
 
 class AllLabels:
@@ -204,6 +205,7 @@ class ParserOptions(Templates, Transitions, Searching, Partial, Trees, Learned):
         "confidence": "arcs result from actions; compare the n best trees instead",
         **NO_TREES,
         "gazetteers": "its templates over stack and buffer read only the columns of the file",
+        "lexicon": TAGS_FIRST,
     }
 
     def search(self, learning: bool = False) -> Search:
@@ -227,6 +229,7 @@ class GraphOptions(Graphs, Partial, Trees, Stepping, Learned):
         "confidence": "a tree is chosen as a whole; compare the n best trees instead",
         **NO_TREES,
         "gazetteers": "its features of arcs read only the columns of the file",
+        "lexicon": TAGS_FIRST,
     }
 
 
@@ -254,6 +257,7 @@ class TokenizerOptions(NoColumns, AllLabels, Texts, Cutoff, Templates, OwnAtoms,
             "tag_dictionary",
             "gazetteers",
             "clusters",
+            "lexicon",
             "non_local",
         ),
         PIECES,

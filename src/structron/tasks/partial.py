@@ -48,7 +48,7 @@ class OpenRows:
             if count == 0:
                 yield item
             else:
-                rows = [[self._marked(row) for row in sentence] for sentence in parts]
+                rows = [[self.marked(row) for row in sentence] for sentence in parts]
                 yield Document(rows) if isinstance(item, Document) else rows[0]
         yield from () if self.places else items
 
@@ -60,7 +60,8 @@ class OpenRows:
         except (IndexError, KeyError, TypeError):
             return 0
 
-    def _marked(self, row: Sequence[Any]) -> list[Any]:
+    def marked(self, row: Sequence[Any]) -> list[Any]:
+        """A row whose open labels are marked."""
         marked = list(row)
         for place in self.places:
             if marked[place] in self.open:

@@ -16,11 +16,13 @@ import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.estimator import Estimator, Sentences
-from structron.features.clusters import make_clusters, take_clusters
+from structron.features.clusters import Clusters, make_clusters
 from structron.features.encode import Column, TokenTable
 from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
+from structron.features.wordforms import WordForms, make_lexicon
+from structron.features.wordtable import take_table, with_tables
 from structron.fields import DEFAULT
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
@@ -61,8 +63,7 @@ class TokenLabeler(Estimator):
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:
-            given = self.options.clusters
-            self.clusters_ = None if given is None else make_clusters(given)
+            self.clusters_, self.lexicon_ = make_clusters(self.options.clusters), make_lexicon(self.options.lexicon)
             sentences = self._fit_columns(sentences)
         rows = self._open_rows()
         prepared = self._prepare(rows.of(sentences), True, "training data")
@@ -100,15 +101,14 @@ class TokenLabeler(Estimator):
         if isinstance(source, str) and source == DEFAULT:
             presets = self.default_templates.items()
             source = next(preset for column, preset in presets if column in (*self.roles_.names, ""))
-        return load_templates(source, self.clusters_ is not None)
+        return load_templates(source, self.tables_)
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
         roles, given = self.roles_, self.options.gazetteers
         gazetteers = make_gazetteers(given) if given else []
         atoms = {**(self.options.atoms or {}), **self._learned_atoms(templates)}
-        extractor = TemplateExtractor(
-            roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms, self.clusters_
-        )
+        tables = self.tables_.values()
+        extractor = TemplateExtractor(roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms, tables)
         extractor.needed |= self._looked_up()
         return extractor
 
@@ -288,10 +288,7 @@ class TokenLabeler(Estimator):
             "scheme": self.scheme_,
             "model": model.header(),
         }
-        found = model.tensors() | gazetteer_tensors(gazetteers)
-        if self.clusters_ is None:
-            return learned, found
-        return learned | {"clusters": self.clusters_.about}, found | self.clusters_.tensors
+        return with_tables(learned, model.tensors() | gazetteer_tensors(gazetteers), self.tables_)
 
     def _resolved_options(self) -> dict[str, Any]:
         return {"columns": self.roles_.names, "label": self.roles_.outputs[-1]}
@@ -310,7 +307,8 @@ class TokenLabeler(Estimator):
         self.options.atoms = code.get("atoms")
         gazetteers = take_gazetteers(learned["gazetteers"], tensors)
         self.options.gazetteers = {gazetteer.name: gazetteer for gazetteer in gazetteers} or None
-        self.clusters_ = self.options.clusters = take_clusters(learned, tensors, code.get("clusters"))
+        self.clusters_ = self.options.clusters = take_table(Clusters, learned, tensors, code.get("clusters"))
+        self.lexicon_ = self.options.lexicon = take_table(WordForms, learned, tensors, code.get("lexicon"))
         self.options.templates = texts(learned["templates"], "templates")
         self._take_features(learned, tensors)
         self.model_ = self._read_model(learned["model"], tensors, **code)

@@ -12,8 +12,9 @@ from structron.errors import StructronError
 from structron.estimator import Estimator, Sentences
 from structron.eval.scores import AttachmentScores, attachment_scores
 from structron.features.alphabets import ParserInput, Sentence
-from structron.features.clusters import make_clusters, prefix_length, take_clusters
+from structron.features.clusters import Clusters, make_clusters, prefix_length
 from structron.features.encode import TokenTable
+from structron.features.wordtable import take_table, with_tables
 from structron.fields import options_of
 from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
@@ -207,9 +208,7 @@ class TreeParser(Estimator):
             "inputs": self.input_.extra,
         }
         found = model.tensors() | self.input_.tensors()
-        if self.clusters_ is None:
-            return learned, found
-        return learned | {"clusters": self.clusters_.about}, found | self.clusters_.tensors
+        return with_tables(learned, found, self.tables_)
 
     def _resolved_options(self) -> dict[str, Any]:
         return {"columns": self.roles_.names, "pos": self.roles_.pos}
@@ -223,7 +222,7 @@ class TreeParser(Estimator):
         self.relations_, self.lifted_ = texts(learned["relations"], "relations"), bool(learned["lifted"])
         if len(self.relations_) > MOST_RELATIONS:
             raise ValueError(f"{len(self.relations_)} relations; at most {MOST_RELATIONS} are possible")
-        self.clusters_ = self.options.clusters = take_clusters(learned, tensors, code.get("clusters"))
+        self.clusters_ = self.options.clusters = take_table(Clusters, learned, tensors, code.get("clusters"))
         self.input_ = ParserInput(names, word, pos, texts(learned["inputs"], "inputs"), outputs, self.clusters_)
         if set(self.input_.read) & set(outputs):
             raise ValueError("inputs do not fit")

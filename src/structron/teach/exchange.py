@@ -20,7 +20,7 @@ from structron.io.tokenized import Given, doc_of
 from structron.tasks.pipeline.annotate import words_of
 from structron.tasks.pipeline.stream import blocks, move
 from structron.tasks.registry import load
-from structron.teach.project import DONE, Project, is_project
+from structron.teach.project import DONE, NEW, Item, Project, is_project
 from structron.teach.tasks import OUTSIDE, Known, Task, task_of
 
 Text = tuple[Doc, list[Known | None]]
@@ -232,18 +232,19 @@ def matching(patterns: Sequence[str]) -> list[str]:
     return [path for pattern in patterns for path in (sorted(glob.glob(pattern)) or [pattern])]
 
 
-def add_files(project: Project, patterns: Sequence[str], tokenizer: str) -> tuple[int, int]:
-    """Add files to a project, each whole or not at all; returns the number of sentences, and of answered ones."""
+def add_files(project: Project, patterns: Sequence[str], tokenizer: str) -> tuple[int, int, int]:
+    """Add files to a project, each whole or not at all; returns the number of sentences, of those of which something is
+    known, and of those of which everything is."""
     task = task_of(project)
     importer = Importer(task, tokenizer)
-    sentences = answered = 0
+    found = (0, 0, 0)
     for path in matching(patterns):
         texts = _named(importer.texts(path), os.path.basename(path))
-        own, known = project.add_all(texts, partial(_labels_in, task, path))
-        sentences, answered = sentences + own, answered + known
-    if not sentences:
+        sentences, known, whole = project.add_all(texts, partial(_labels_in, task, path))
+        found = found[0] + sentences, found[1] + known, found[2] + whole
+    if not found[0]:
         raise StructronError(f"{', '.join(patterns)}: no sentences; expected some text")
-    return sentences, answered
+    return found
 
 
 def _labels_in(task: Task, path: str, known: Known) -> list[str]:
@@ -275,13 +276,14 @@ def format_of(path: str | Path, format: str | None = None) -> str:
     return format
 
 
-def documents(project: Project, complete: bool = True) -> Iterator[tuple[str, Doc]]:
-    """Texts with what is known of them. complete: whole texts; or only the sentences that are answered."""
+def documents(project: Project, complete: bool = True, in_part: bool = False) -> Iterator[tuple[str, Doc]]:
+    """Texts with what is known of them. complete: whole texts; or only the sentences that are answered. in_part: those
+    too of which a file says something; a format has to have a mark for what is open."""
     task = task_of(project)
     for name, doc, items in project.documents():
         kept = []
         for sentence, item in zip(doc.sentences, items, strict=True):
-            if item.known is not None and item.done == DONE:
+            if item.known is not None and _is_told(item, in_part):
                 task.write(sentence, item.known)
                 kept.append(sentence)
             else:
@@ -293,6 +295,11 @@ def documents(project: Project, complete: bool = True) -> Iterator[tuple[str, Do
             yield name, Doc(doc.text, kept, doc.spaces_before)
 
 
+def _is_told(item: Item, in_part: bool) -> bool:
+    """Whether somebody has answered a sentence. in_part: or a file says something of it."""
+    return item.done == DONE or (in_part and item.done == NEW and item.known is not None)
+
+
 def export(project: Project, format: str, complete: bool = False) -> str:
     """What is known, in a format that other programs read. complete: sentences that are not answered as well."""
     out = StringIO()
@@ -301,7 +308,8 @@ def export(project: Project, format: str, complete: bool = False) -> str:
     elif format == "brat":
         FORMATS[format].write((doc for _, doc in documents(project, True)), out, project.path.name)
     else:
-        FORMATS[format].write((doc for _, doc in documents(project, complete)), out, project.path.name)
+        told = documents(project, complete, in_part=format == "conllu")
+        FORMATS[format].write((doc for _, doc in told), out, project.path.name)
     return out.getvalue()
 
 
@@ -312,7 +320,7 @@ def _write_columns(project: Project, out: StringIO, complete: bool) -> None:
         raise StructronError("trees cannot be written as columns; expected the format conllu")
     for _, doc, items in project.documents():
         for sentence, item in zip(doc.sentences, items, strict=True):
-            known = item.known if item.done == DONE else None
+            known = item.known if _is_told(item, in_part=True) else None
             if known is None and not complete:
                 continue
             labels = known["labels"] if known else [None] * len(sentence.words)

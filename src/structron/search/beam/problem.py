@@ -325,6 +325,12 @@ class SearchProblem:
         found.guard, found._pointers = Guard(self), None
         return found
 
+    def with_legal(self, legal: Callable) -> "SearchProblem":
+        """The same problem with another `legal`."""
+        found = copy(self)
+        found.functions, found._pointers = self.functions | {"legal": legal}, None
+        return found
+
     @property
     def kinds(self) -> tuple[int, int, int]:
         """How many lists of features a token has (0: one), for how many positions, for how many lengths: Anchored."""
@@ -445,6 +451,10 @@ class Walk:
     def run(self, gold: list[int]) -> None:
         """Follow the correct actions."""
         problem, row = self.problem, self.begin()
+        for action in gold:
+            if not 0 <= action < len(problem.actions):
+                there = f"expected 0 … {len(problem.actions) - 1}"
+                raise self.fail("legal", f"the correct action {action} does not exist; {there}")
         for step in range(self.limit + 1):
             self.look(row)
             legal = self.legal(row)
@@ -462,8 +472,6 @@ class Walk:
                     f"{described(problem, self.states[row])}; are there too few actions?{self.steady()}",
                 )
             action = gold[step]
-            if not 0 <= action < len(problem.actions):
-                raise self.fail("legal", f"the correct action {action} is none of {len(problem.actions)}")
             if action not in legal:
                 some = ", ".join(repr(problem.actions[other]) for other in legal[:8])
                 raise self.fail(

@@ -108,10 +108,11 @@ class ChainLabeler(LabelPredictor):
         if illegal := neighbours.illegal(allowed):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
         learning = neighbours.seen(allowed)
-        words = (self.options.tag_dictionary, self.options.closed_classes)
-        dictionary = make_dictionary(prepared, gold, len(labels), *words)
+        words, tags = (self.options.tag_dictionary, self.options.closed_classes), self._lexicon_tags(labels)
+        dictionary = make_dictionary(prepared, gold, len(labels), *words, tags)
         if start is not None:
-            dictionary = self._with_search(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
+            before = self._with_search(self.model_, self.options).known.dictionary
+            dictionary = before.merged(dictionary, len(labels)).with_lexicon(tags)
         knowledge = self._knowledge(prepared, labels, gold, sets, allowed)
         chain = Chain(
             labels, self.options.order, allowed, learning, dictionary, self.options.cutoff, self.options.average
@@ -192,6 +193,7 @@ class ChainLabeler(LabelPredictor):
         if against := self._against() or ("" if exact else "templates"):
             raise StructronError(f"among: seen with {against}; expected exact search without that, or among all")
         lexicon = Lexicon.learn(prepared, gold, self._given(), self.options.rare, NO_DEMANDS, set(), False)
+        lexicon.more = self._lexicon_choices(chain.labels)
         known = (chain.labels, lexicon, chain.dictionary)
         return ChoiceLearner(prepared, gold, *known, True, True, chain.cutoff, chain.average)
 
@@ -294,7 +296,11 @@ class ChainLabeler(LabelPredictor):
 
     def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
         functions = [function for function in code.get("non_local", ()) if callable(function)]
-        model = read_model(header, tensors, Settled(self.extractor_, self._given(), functions=functions))
+        model = read_model(
+            header, tensors, Settled(self.extractor_, self._given(), None, self._lexicon_choices, functions)
+        )
+        known = self._with_search(model, self.options).known
+        known.dictionary = known.dictionary.with_lexicon(self._lexicon_tags(model.labels))
         sources = self._with_search(model, self.options).sources
         if sources is not None:
             self.options.non_local = sources

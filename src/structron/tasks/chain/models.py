@@ -36,6 +36,7 @@ class Settled:
     extractor: Any
     given: list[str]  # columns that are looked up with the word
     demands: Callable[[list[str]], Any] | None = None  # what labels ask of a word's spelling
+    choices: Callable[[list[str]], Any] | None = None  # labels that count as seen with words, from a user's lexicon
     functions: Sequence[Callable] = ()  # features of documents that are not in the file
 
 
@@ -159,7 +160,9 @@ class ChoiceSearch(ExactSearch):
         if header["given"] != settled.given:
             raise ValueError("columns to look up do not fit")
         demands = settled.demands(header["labels"]) if settled.demands else NO_DEMANDS
-        return ChoiceModel.from_file(header, tensors, demands)
+        model = ChoiceModel.from_file(header, tensors, demands)
+        model.lexicon.more = settled.choices(model.labels) if settled.choices else None
+        return model
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from structron.errors import StructronError, unknown
 from structron.eval.scores import accuracy_scores, chunk_scores
+from structron.features.wordforms import Choices, LexiconTags
 from structron.model.heaviest import Heaviest
 from structron.tasks.chain.models import searching
 from structron.tasks.tokens import TokenLabeler
@@ -27,6 +28,15 @@ class LabelPredictor(TokenLabeler):
         if given and (missing := given - set(self.roles_.inputs)):
             raise unknown("column to look up", min(missing), self.roles_.inputs)
         return given
+
+    def _lexicon_tags(self, labels: Sequence[str]) -> LexiconTags | None:
+        """The labels that the user's lexicon has for words, if there is one."""
+        given = self._given()
+        return None if self.lexicon_ is None else LexiconTags(self.lexicon_, self.roles_.outputs[0], labels, given)
+
+    def _lexicon_choices(self, labels: Sequence[str]) -> Choices | None:
+        """Labels that count as seen with words, because the user's lexicon has them."""
+        return self._lexicon_tags(labels)
 
     def _scores(self, gold: list, guess: list, sentences: Any = None) -> Any:
         """`ChunkScores` or `AccuracyScores`; with the sentences also for words that training has shown or not."""

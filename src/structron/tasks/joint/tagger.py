@@ -63,7 +63,7 @@ class JointTagger(EncodedLabeler):
         self.roles_ = self._settle_columns(
             list(self.options.columns) if self.options.columns else default_columns(len(first))
         )
-        self.templates_ = JointTemplates.of(self.options.templates, self.roles_, self.clusters_ is not None)
+        self.templates_ = JointTemplates.of(self.options.templates, self.roles_, self.tables_)
         rows = JointRows(self.roles_).of(self._open_rows().of(given), True, "training data")
         flat = [row for sentence in rows for row in sentence]
         word = self.roles_.inputs.index(self.roles_.word)
@@ -81,7 +81,7 @@ class JointTagger(EncodedLabeler):
         gazetteers = make_gazetteers(self.options.gazetteers)
         atoms: dict[str, Any] = {**(self.options.atoms or {}), **guesses}
         columns = [*roles.inputs, rows.pair]
-        return TemplateExtractor(columns, rows.pair, templates, roles.word, gazetteers, atoms, self.clusters_)
+        return TemplateExtractor(columns, rows.pair, templates, roles.word, gazetteers, atoms, self.tables_.values())
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
         return self.extractor_.prepare(

@@ -10,9 +10,10 @@ words, and the next part reads it there. Settings were chosen on development dat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
-from structron.features.clusters import Clusters
+from structron.features.wordtable import WordTable
 from structron.io.columns import EMPTY
 from structron.io.doc import Doc
 from structron.tasks.scripts import BETWEEN_WORDS
@@ -37,8 +38,8 @@ KINDS = {
 }
 """The tasks that a part can be, the usual one first; their classes are imported when they are needed."""
 TAGS = ("upos", "xpos")
-CLUSTERED = ("tagger", "morphology", *VOTES, "entities")
-"""Parts that look at word clusters."""
+TABLES = {"clusters": ("tagger", "morphology", *VOTES, "entities"), "lexicon": ("tagger", "morphology", "lemmatizer")}
+"""Parts that look at word clusters, and those that look at a user's lexicon."""
 COLUMNS_OF = {"tagger": TAGS, "morphology": ("feats",), "lemmatizer": ("lemma",)}
 """What nobody writes where a part is left out."""
 WRITES = {
@@ -205,11 +206,11 @@ def check_part(name: str, part: Part, estimator: Any) -> None:
 def make_parts(
     contents: Contents,
     without: Iterable[str],
-    clusters: Clusters | None = None,
+    tables: Mapping[str, WordTable] = MappingProxyType({}),
     best: bool = False,
     gazetteers: Mapping[str, Any] | None = None,
 ) -> dict[str, Part]:
-    """The parts that can be learned, but for some; settings are those of estimators. clusters: of words. best: with
+    """The parts that can be learned, but for some; settings are those of estimators. tables: of words. best: with
     several parsers. gazetteers: for entities.
 
     A part reads what parts before it write: nothing else is there when text is analysed.
@@ -244,7 +245,7 @@ def make_parts(
         found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 10, "runs": 4, "test_candidates": 40})
         if gazetteers:
             found["entities"].settings["gazetteers"] = gazetteers
-    for name in CLUSTERED if clusters is not None else ():
-        if name in found:
-            found[name].settings["clusters"] = clusters
+    for kind, table in tables.items():
+        for name in found.keys() & TABLES[kind]:
+            found[name].settings[kind] = table
     return {name: part for name, part in found.items() if name not in without}
