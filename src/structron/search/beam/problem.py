@@ -451,6 +451,10 @@ class Walk:
     def run(self, gold: list[int]) -> None:
         """Follow the correct actions."""
         problem, row = self.problem, self.begin()
+        for action in gold:
+            if not 0 <= action < len(problem.actions):
+                there = f"expected 0 … {len(problem.actions) - 1}"
+                raise self.fail("legal", f"the correct action {action} does not exist; {there}")
         for step in range(self.limit + 1):
             self.compute_atoms(row)
             legal = self.legal(row)
@@ -468,8 +472,6 @@ class Walk:
                     f"{described(problem, self.states[row])}; are there too few actions?{self.steady()}",
                 )
             action = gold[step]
-            if not 0 <= action < len(problem.actions):
-                raise self.fail("legal", f"the correct action {action} is not one of {len(problem.actions)} actions")
             if action not in legal:
                 some = ", ".join(repr(problem.actions[other]) for other in legal[:8])
                 raise self.fail(
