@@ -7,9 +7,11 @@ with another empty cache, for the seconds of processor time.
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,15 @@ from structron.data.toy_english import ToySentence, toy_english, write_conll, wr
 from structron.io import read
 from structron.io.doc import read_docs
 from structron.kernels import ahead, cache, listed
+from structron.kernels.listed import CLUSTERS, COMMON, SHARDS
+from structron.learn.clusters import cluster, count
 from structron.serve.library import watch_beam
 from structron.tasks.capabilities import able
 from structron.tasks.registry import TASKS, TRAINABLE, load
 
 SENTENCES = 20
+EVERY = 10
+"""Kernels between two looks at how fast the machine is."""
 TEXT = "english"
 PARTS = (TEXT, *TRAINABLE)
 """The bundled model, and the tasks."""
@@ -36,15 +42,21 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "lemmatizer letters": {"letters": True},
 }
 """What tasks need other kernels for (`Estimator.kernels_of`)."""
+SHARDED = ("tagger", "lemmatizer", "parser", "graph-parser")
+"""Tasks with one store of weights each: learning in shards takes the same kernels whatever the task."""
 ROWS = {"chunker": ("word", "pos", "chunk"), "segments": ("word", "pos", "chunk"), "joint": ("word", "pos", "chunk")}
 ROWS["entities"] = ("word", "pos", "entity")
 """The columns of tasks that learn from CoNLL columns; the others learn from CoNLL-U."""
 
 
-def record(phase: str, part: str, folder: Path) -> list[dict[str, Any]]:
+def record(need: str, folder: Path) -> list[dict[str, Any]]:
     """The kernels that this process needs for a part of the work."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
+    phase, _, part = need.partition(" ")
     load = cache.KernelCache.load_overload
+    if need == SHARDS:  # what these tasks take without shards is loaded, and not asked for again
+        for task in SHARDED:
+            _train(task, {}, folder)
 
     def note(self: Any, signature: Any, target_context: Any) -> Any:
         name = f"{self.function.__module__}.{self.function.__qualname__}"
@@ -60,10 +72,15 @@ def record(phase: str, part: str, folder: Path) -> list[dict[str, Any]]:
 
 
 def seconds(kernels: list[dict[str, Any]]) -> list[float]:
-    """How long each takes to compile, on a machine that compiles at the pace 1 (`ahead.calibrate`)."""
-    pace = ahead.calibrate()
+    """How long each takes to compile, on a machine that compiles at the pace 1 (`ahead.calibrate`): the median of what
+    it is found to be again and again, in processes that are as fresh as those of a user."""
     made = [listed.ListedKernel(**{**own, "seconds": 0.0, "needs": ()}) for own in kernels]
-    return [round(ahead.compile_listed(own) / pace, 2) for own in made]
+    paces, spent = [], []
+    for k, own in enumerate(made):
+        if k % EVERY == 0:
+            paces.append(_apart("--pace"))
+        spent.append(ahead.compile_listed(own))
+    return [round(own / statistics.median(paces), 2) for own in spent]
 
 
 def _apart(*arguments: str, given: str = "", **environment: str) -> Any:
@@ -78,10 +95,19 @@ def _apart(*arguments: str, given: str = "", **environment: str) -> Any:
 
 
 def train(part: str, folder: Path) -> None:
-    """Train a tiny model with the task's own defaults, but for one pass, or with those of a variant, and save it."""
-    if part == TEXT:
-        return
-    task = part.split()[0]
+    """Train a tiny model with the task's own defaults, but for one pass, or with those of a variant, and save it; or
+    what is no task."""
+    if f"train {part}" == SHARDS:
+        for task in SHARDED:
+            _train(task, {"shards": 2}, folder)
+    elif f"train {part}" == CLUSTERS:
+        words = [sentence.words for sentence in toy_english(SENTENCES)]
+        cluster(count(lambda: iter(words), 1), 8, 2, 1, lambda text: None)
+    elif part != TEXT:
+        _train(part.split()[0], VARIANTS.get(part, {}), folder).save(_file(part, folder))
+
+
+def _train(task: str, options: dict[str, Any], folder: Path) -> Any:
     kind, corpus = TASKS[task], toy_english(2 * SENTENCES)
     settings: dict[str, Any] = {"passes": 1} if able(kind, "passes") else {}
     settings |= {"runs": 2} if able(kind, "runs") else {}
@@ -92,7 +118,7 @@ def train(part: str, folder: Path) -> None:
         names = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"]
         label = {"tagger": {"label": "upos"}, "lemmatizer": {"label": "lemma"}}.get(task, {})
         settings |= {"columns": names, **label}
-    kind(**settings, **VARIANTS.get(part, {})).fit(data, dev=dev).save(_file(part, folder))
+    return kind(**settings, **options).fit(data, dev=dev)
 
 
 def _file(part: str, folder: Path) -> Path:
@@ -150,6 +176,7 @@ def _watch(estimator: Any) -> None:
 
 PHASES: dict[str, Callable[[str, Path], None]] = {"train": train, "use": use, "more": use_more}
 """Training with dev data, prediction, and all else."""
+NEEDS = (*(f"{phase} {part}" for part in (*PARTS, *VARIANTS) for phase in PHASES), *COMMON)
 
 
 # -- the list ----------------------------------------------------------------------------------------------------------
@@ -169,12 +196,11 @@ def main() -> None:
         subprocess.run(
             known_before, env=os.environ | {"STRUCTRON_CACHE": f"{empty}/kernels"}, stdout=subprocess.DEVNULL
         )
-        for part in (*PARTS, *VARIANTS):
-            for phase in PHASES:
-                for own in _apart("--record", phase, part, empty, STRUCTRON_CACHE=f"{empty}/kernels"):
-                    known = kernels.setdefault((own["function"], own["arguments"]), {**own, "needs": []})
-                    known["needs"].append(f"{phase} {part}")
-            print(part, len(kernels), flush=True)
+        for need in NEEDS:
+            for own in _apart("--record", need, empty, STRUCTRON_CACHE=f"{empty}/kernels"):
+                known = kernels.setdefault((own["function"], own["arguments"]), {**own, "needs": []})
+                known["needs"].append(need)
+            print(need, len(kernels), flush=True)
         known = list(kernels.values())
         given = [{k: v for k, v in own.items() if k != "needs"} for own in known]
         spent = _apart("--seconds", given=json.dumps(given), STRUCTRON_CACHE=f"{empty}/again")
@@ -189,8 +215,10 @@ def main() -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["--record", phase, part, folder]:
-            print(json.dumps(record(phase, part, Path(folder))))
+        case ["--record", need, folder]:
+            print(json.dumps(record(need, Path(folder))))
+        case ["--pace"]:
+            print(ahead.calibrate(time.process_time))
         case ["--seconds"]:
             print(json.dumps(seconds(json.load(sys.stdin))))
         case []:

@@ -82,12 +82,12 @@ def check(wheel: Path) -> None:
         (info,) = {name.split("/")[0] for name in names if name.split("/")[0].endswith(".dist-info")}
         metadata, tags = (archive.read(f"{info}/{name}").decode() for name in ("METADATA", "WHEEL"))
         record = list(csv.reader(io.StringIO(archive.read(f"{info}/RECORD").decode())))
+        if {name for name, *_ in record} != {name for name in names if not name.endswith("/")}:
+            raise ValueError(f"{wheel.name}: RECORD has other files")
         for name, digest, _ in record:
             found = base64.urlsafe_b64encode(hashlib.sha256(archive.read(name)).digest()).rstrip(b"=").decode()
             if digest and digest != f"sha256={found}":
                 raise ValueError(f"{wheel.name}: {name} is not what RECORD says")
-    if {name for name, *_ in record} != {name for name in names if not name.endswith("/")}:
-        raise ValueError(f"{wheel.name}: RECORD has other files")
     if not all(ACCEPTED.fullmatch(own) for own in system.split(".")):
         raise ValueError(f"{wheel.name}: no index accepts {system}")
     built = about["versions"]["python"].replace("cpython-", "cp")

@@ -32,6 +32,7 @@ from structron.io import modelfile
 from structron.io.columns import EMPTY, Columns
 from structron.io.foreign import as_rows
 from structron.io.tensors import Tensors
+from structron.kernels.listed import SHARDS
 from structron.kernels.progress import prepare, shown
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
@@ -324,7 +325,7 @@ class Estimator(ABC):
     def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
         """Learn, with options that are checked."""
         options = self.options
-        prepare(f"train {self.kernels_of(vars(options))}", show=progress.show)
+        prepare(f"train {self.kernels_of(vars(options))}", *[SHARDS] * (options.shards > 1), show=progress.show)
         with shown(progress.show):
             learner = self._learner(sentences, start)
             several = self._wrap_runs_and_shards(learner)

@@ -3,10 +3,11 @@
 import json
 import os
 import signal
-import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from numba.core.config import DISABLE_JIT
@@ -16,6 +17,7 @@ from structron.kernels import ahead, cache, fingerprint, listed
 from structron.tasks.registry import TRAINABLE
 
 pytestmark = pytest.mark.skipif(bool(DISABLE_JIT), reason="nothing is compiled")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are not copied elsewhere")
 CHEAP = 6
 """Kernels that are compiled here: those that take least."""
 
@@ -33,6 +35,7 @@ def empty(monkeypatch, tmp_path):
     monkeypatch.setattr(ahead, "_complete", set())
     monkeypatch.setattr(ahead, "WORTH_IT", 0.0)
     monkeypatch.setattr(ahead, "cores", lambda: 2)
+    monkeypatch.setattr(ahead, "can_copy", lambda: sys.platform == "linux")
     monkeypatch.setattr(ahead, "needed_for", lambda wanted: [k for name in wanted for k in given(name)])
     yield tmp_path
     monkeypatch.undo()
@@ -46,7 +49,7 @@ def given(name: str) -> list[listed.ListedKernel]:
     return {"use first": own[: CHEAP // 2], "use second": own[CHEAP // 2 :]}[name]
 
 
-def processes_of(compilers: ahead.Compilers) -> list[subprocess.Popen]:
+def processes_of(compilers: ahead.Compilers) -> list[Any]:
     return [member.process for member in compilers.pool.members.values()]
 
 
@@ -91,6 +94,7 @@ def test_no_kernel_is_a_sixth_of_all():
 RECORD = """
 import json, sys, tempfile
 from pathlib import Path
+from typing import Any
 from benchmarks.kernels import PARTS, PHASES, VARIANTS, record
 found = {}
 with tempfile.TemporaryDirectory() as folder:
@@ -119,7 +123,10 @@ def test_the_list_is_that_of_the_code():
 # -- the processes -----------------------------------------------------------------------------------------------------
 
 
-def test_each_kernel_is_compiled_once(empty):
+@pytest.mark.parametrize("copies", [pytest.param(True, marks=linux), False])
+def test_each_kernel_is_compiled_once(empty, monkeypatch, copies):
+    """By copies of this process, and by fresh ones."""
+    monkeypatch.setattr(ahead, "can_copy", lambda: copies)
     shown = []
     assert len(ahead.cold(["use first", "use second"])) == CHEAP
     assert (
@@ -137,7 +144,7 @@ def test_what_is_asked_for_comes_first_and_is_waited_for(empty):
         ahead.prepare(["use second"])
         assert ahead.cold(["use second"]) == []
     assert ahead.Compilers.at_work is None
-    assert all(process.poll() is not None for process in processes)
+    assert all(process.returncode is not None for process in processes)
 
 
 def test_processes_end_with_whoever_started_them(empty):
@@ -151,7 +158,7 @@ def test_processes_end_with_whoever_started_them(empty):
     with pytest.raises(KeyError):
         fail()
     assert processes
-    assert all(process.poll() is not None for process in processes)
+    assert all(process.returncode is not None for process in processes)
 
 
 def test_nobody_waits_for_a_process_that_is_dead(empty):

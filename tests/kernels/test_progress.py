@@ -64,6 +64,16 @@ def test_what_was_seen_counts_more_and_more():
     assert 1.5 < own.pace < 2.0
 
 
+def test_a_kernel_that_takes_longer_than_thought_counts_before_it_is_done():
+    own = progress(4.0, 10.0, workers=1)
+    own.first = 1.0
+    own.running[0] = listed(4.0), time.monotonic() - 2.0
+    assert own.pace == 1.0
+    own.running[0] = listed(4.0), time.monotonic() - 40.0
+    assert own.pace == pytest.approx((ahead.TRUST + 40.0) / (ahead.TRUST + 4.0), rel=0.01)
+    assert own.left() == pytest.approx(own.pace * (14.0 - 0.9 * 4.0), rel=0.01)
+
+
 def test_time_that_is_left_is_that_of_the_longest():
     """When one process is at a long kernel and the others have nothing to do."""
     own = progress(8.0, 1.0, workers=4)

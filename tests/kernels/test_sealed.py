@@ -290,6 +290,10 @@ def wheel(tmp_path, monkeypatch):
     processor = fingerprint.BASELINES.get(fingerprint.platform.machine())
     target = [fingerprint.binding.get_process_triple(), processor, ""]
     monkeypatch.setattr(fingerprint, "SHIPPED", tmp_path)
+    monkeypatch.setenv("STRUCTRON_CACHE", str(tmp_path / "cache"))
+    cleared = (cache.places, cache._writable, fingerprint.of_wheel)
+    for own in cleared:
+        own.cache_clear()
     monkeypatch.setattr(fingerprint, "NEEDED", {})
     monkeypatch.setattr(cache, "_told", set())
     (tmp_path / "kernel").write_bytes(DATA)
@@ -299,11 +303,13 @@ def wheel(tmp_path, monkeypatch):
     def about(**changed) -> None:
         kernels = {"kernel": digest_of(DATA).hex(), "gone": digest_of(b"").hex()}
         (tmp_path / fingerprint.ABOUT).write_text(json.dumps(plain | {"kernels": kernels} | changed))
-        fingerprint.shipped.cache_clear()
+        fingerprint.of_wheel.cache_clear()
 
     about()
     yield about
-    fingerprint.shipped.cache_clear()
+    monkeypatch.undo()
+    for own in cleared:
+        own.cache_clear()
 
 
 def test_only_what_the_manifest_lists_is_loaded(wheel, tmp_path, capsys):
@@ -321,10 +327,22 @@ def test_only_what_the_manifest_lists_is_loaded(wheel, tmp_path, capsys):
 def test_a_manifest_that_is_none_is_said(wheel, capsys, manifest):
     wheel(kernels=manifest)
     assert cache._of_wheel("kernel") is None
-    assert "are for something that cannot be read: they are compiled on first use" in capsys.readouterr().err
+    assert "are for something that cannot be read: kernels are compiled on first use" in capsys.readouterr().err
 
 
-def test_kernels_of_other_versions_are_left(wheel, capsys):
-    wheel(versions=fingerprint.versions() | {"numba": "0.1"})
-    assert cache._of_wheel("kernel") is None
-    assert "are for numba 0.1, not" in capsys.readouterr().err
+def test_kernels_of_other_versions_are_left(wheel, capsys, monkeypatch):
+    """A line says so once, and again only when it is another line."""
+
+    def said(version):
+        wheel(versions=fingerprint.versions() | {"numba": version, "llvmlite": "0.9"})
+        monkeypatch.setattr(cache, "_told", set())  # as in the next process
+        assert cache._of_wheel("kernel") is None
+        assert "kernel" not in cache.names()
+        return capsys.readouterr().err
+
+    line = said("0.1")
+    assert line.startswith("structron: warning: the compiled kernels of this wheel are for numba 0.1, not")
+    assert line.endswith("; to use those of the wheel: pip install numba==0.1 llvmlite==0.9\n")
+    assert line.count("\n") == 1
+    assert said("0.1") == ""
+    assert "numba 0.2" in said("0.2")

@@ -7,6 +7,8 @@ from structron.cli.places import check_output, check_places, check_text_place
 from structron.errors import StructronError
 from structron.io import open_output, read
 from structron.io.text import is_standard, read_lines
+from structron.kernels.listed import CLUSTERS
+from structron.kernels.progress import prepare
 from structron.learn.clusters import cluster, count
 from structron.learn.vectors import cluster_vectors, read_vectors
 from structron.runtime.progress import say
@@ -45,6 +47,7 @@ def run(
         lines = [f"{word}\t{path}" for path, word in sorted(zip(paths, words, strict=True), key=lambda own: own[0])]
     else:
         _check_files(files)
+        prepare(CLUSTERS)
         text = count(lambda: _sentences(files, annotated, tokenized, encoding), min_count, most_words)
         say(f"{text.tokens:,} tokens, {len(text.words):,} words, {len(text.bigrams.right_word):,} bigrams")
         clustered = cluster(text, classes, passes, jobs or cores(), say)

@@ -21,7 +21,8 @@ def run(parts: Sequence[str] = (), jobs: int | None = None) -> None:
             raise unknown("task", part, TRAINABLE)
     names, begin = parts or PARTS, time.perf_counter()
     needs = {need for own in every_kernel() for need in own.needs}
-    done = prepare(*(need for need in sorted(needs) if need.split()[1] in names), workers=jobs or cores())
+    wanted = sorted(need for need in needs if not parts or need.split()[1] in parts)
+    done = prepare(*wanted, workers=jobs or cores())
     print(*names, sep="\n", flush=True)
     taken = (
         f"{done} kernels compiled, {time.perf_counter() - begin:.1f} s" if done else "everything is compiled already"

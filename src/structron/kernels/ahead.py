@@ -3,8 +3,9 @@
     prepare(["use english"])      kernels of the list that are not in the cache ──▶ processes, one for each core
                                                                                      each takes the longest that is left
 
-A process gets the number of a kernel, compiles it into the cache, and says when that is done. It compiles a known
-function first, so that the time that is left can be told from the beginning.
+A process gets the number of a kernel, compiles it into the cache, and says when that is done. Where it can be, it is a
+copy of this one, which has imported the compiler once for all of them. All compile a known function first, so that the
+time that is left can be told from the beginning.
 """
 
 import contextlib
@@ -25,8 +26,8 @@ from structron.runtime.threads import cores
 
 WORTH_IT = 3.0
 """Seconds of compiling below which processes of their own are not worth their start."""
-START = 1.0
-"""Seconds of the list that a process takes for its first kernel beside the kernel: more of the compiler is imported."""
+START = 1.5
+"""Seconds of the list that a process takes beside its kernels: for helpers that kernels of others have, too."""
 PLAIN = "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING"
 """Colours of errors that nobody sees take a twentieth of the time, where colorama is installed."""
 TRUST = 10.0
@@ -45,10 +46,7 @@ class CompileProgress:
     kernels: int
     seconds: float  # of processor time that the list expects for all
     workers: int
-    begun: float = field(default_factory=time.monotonic)
-    first: float | None = (
-        None  # the pace of this machine, seconds for each second of the list, as the first process said
-    )
+    first: float | None = None  # the pace of this machine, seconds for each second of the list, as the processes said
     done: int = 0
     compiled: float = 0.0  # seconds of the list
     spent: float = 0.0  # seconds by the clock for that
@@ -57,12 +55,16 @@ class CompileProgress:
     @property
     def pace(self) -> float:
         """Seconds by the clock for each second of the list: what was said first, and what was seen since."""
-        return (TRUST * (self.first or 1.0) + self.spent) / (TRUST + self.compiled)
+        spent, compiled, now = TRUST * (self.first or 1.0) + self.spent, TRUST + self.compiled, time.monotonic()
+        for own, since in list(self.running.values()):  # at once: another thread may hand out work meanwhile
+            if now - since > own.seconds * spent / compiled:  # longer than was thought, even if it were done now
+                spent, compiled = spent + now - since, compiled + own.seconds
+        return spent / compiled
 
     def left(self) -> float:
         """Seconds by the clock until all is compiled."""
         now, pace = time.monotonic(), self.pace
-        running = list(self.running.values())  # at once: another thread may hand out work meanwhile
+        running = list(self.running.values())
         part = sum(min(0.9 * own.seconds, (now - since) / pace) for own, since in running)
         longest = max((own.seconds - (now - since) / pace for own, since in running), default=0.0)
         return pace * max((self.seconds - self.compiled - part) / self.workers, longest, 0.0)
@@ -127,6 +129,11 @@ def _workers(needed: Sequence[ListedKernel], wanted: int | None) -> int:
     return count if count > 1 or wanted else 0
 
 
+def can_copy() -> bool:
+    """Whether processes that compile may be copies of this one: another thread could be at anything."""
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
 class Compilers:
     """Processes that compile kernels, each the next that is waiting; leaving it ends them."""
 
@@ -138,7 +145,11 @@ class Compilers:
     def __init__(self, kernels: Sequence[ListedKernel], workers: int):
         self.waiting = list(kernels)
         self.progress = CompileProgress(len(kernels), sum(own.seconds for own in kernels) + START * workers, workers)
-        self.pool = ProcessPool(worker, workers, silent=True, environment={PLAIN: "1"})
+        self.paces: list[float] = []
+        copies = can_copy()
+        if copies:
+            import_compiler()
+        self.pool = ProcessPool(worker, workers, fork=copies, silent=True, environment={PLAIN: "1"})
         self.begun: set[int] = set()  # processes that have compiled something
         self.heard: SimpleQueue[tuple[int, Future[float]]] = SimpleQueue()
         self.alive: set[int] = set()
@@ -204,12 +215,16 @@ class Compilers:
         with self.order:
             own, since = progress.running.pop(k, (None, 0.0))
         failure = future.exception()
-        if isinstance(failure, WorkerDied) or (own is None and failure is not None):
+        dead = isinstance(failure, WorkerDied) or (own is None and failure is not None)
+        if dead:
             self.alive.discard(k)  # what it was at is compiled when it is needed
+        elif own is None:
+            self.paces.append(future.result())
+        if progress.first is None and self.paces and len(self.paces) >= len(self.alive):
+            progress.first = sum(self.paces) / len(self.paces)
+        if dead:
             return
-        if own is None:
-            progress.first = future.result() if progress.first is None else progress.first
-        else:
+        if own is not None:
             progress.done += 1
             progress.compiled += own.seconds + START * (k not in self.begun)
             self.begun.add(k)
@@ -246,9 +261,18 @@ def compile_listed(own: ListedKernel) -> float:
 
 CALIBRATION = 0.15
 """Seconds of a machine that takes as long for all as the list says."""
+TIMES = 2
+"""How often the known function is compiled."""
 
 
-def calibrate() -> float:
+def import_compiler() -> None:
+    """Import what compiling takes."""
+    from numba import njit, types
+
+    njit(lambda x: x + 1).compile((types.int64,))
+
+
+def calibrate(clock: Callable[[], float] = time.monotonic) -> float:
     """How long this machine takes for what takes a second by the list."""
     from numba import njit, types
 
@@ -260,7 +284,8 @@ def calibrate() -> float:
                     total += a[i, j] * b[i]
         return total
 
-    njit(lambda x: x + 1).compile((types.int64,))  # the compiler is imported
-    begin = time.process_time()
-    njit(loop).compile((types.float64[:, ::1], types.float64[::1], types.int64))
-    return (time.process_time() - begin) / CALIBRATION
+    import_compiler()
+    begin = clock()
+    for _ in range(TIMES):
+        njit(loop).compile((types.float64[:, ::1], types.float64[::1], types.int64))
+    return (clock() - begin) / TIMES / CALIBRATION

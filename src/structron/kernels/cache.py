@@ -31,11 +31,10 @@ from llvmlite import binding, ir
 from numba.core import config, environment, event, serialize
 from numba.core.compiler import CompileResult
 from numba.core.environment import Environment
-from numba.core.runtime import rtsys
 
-from structron.kernels.fingerprint import file_name, fingerprint, is_from_package, shipped, shipped_data
+from structron.kernels.fingerprint import file_name, fingerprint, is_from_package, of_wheel, shipped_data
 from structron.kernels.indices import trust_indices
-from structron.kernels.private import optimise_once
+from structron.kernels.private import optimise_once, ready_to_read
 from structron.kernels.sealed import Untrusted, look, read, write
 from structron.runtime.progress import tell
 
@@ -50,6 +49,8 @@ DAMAGE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexEr
 KEPT = 6
 """Fingerprints of which kernels are kept: those used last."""
 LOCKS = ".lock"
+MISFIT = ".misfit"
+"""What has been said of kernels that came with a wheel and do not fit."""
 LONGEST_WAIT = 600.0
 """Seconds to wait for another process, which may hang."""
 
@@ -140,7 +141,8 @@ def folders() -> list[Path]:
 
 def names() -> set[str]:
     """The kernels that are kept, or came with the wheel."""
-    found = set(shipped())
+    _say_misfit()
+    found = set(of_wheel()[0])
     for folder in folders():
         with contextlib.suppress(OSError):  # another process may have removed it meanwhile
             found.update(os.listdir(folder))
@@ -161,8 +163,24 @@ def unsealed(path: Path) -> bytes | None:
         return None
 
 
+def _say_misfit() -> None:
+    """Say why kernels that came with the wheel are not used: once, and not again with the next command."""
+    text, folder = of_wheel()[1], _writable()
+    if not text or "misfit" in _told:
+        return
+    with contextlib.suppress(OSError):
+        if folder is not None and (folder / MISFIT).read_text("utf-8") == text:
+            _told.add("misfit")
+            return
+    _say("misfit", text)
+    with contextlib.suppress(OSError):
+        if folder is not None:
+            (folder / MISFIT).write_text(text, "utf-8")
+
+
 def _of_wheel(name: str) -> bytes | None:
     """A kernel that came with the wheel; None: there is none, or another than in the wheel's list."""
+    _say_misfit()
     try:
         return shipped_data(name)
     except Untrusted as reason:
@@ -218,9 +236,9 @@ def unpacked(target_context: Any, data: bytes) -> Any:
     return CompileResult._rebuild(target_context, *Reader(io.BytesIO(data)).load())
 
 
-def is_supported() -> bool:
+def is_supported(dispatcher: Any) -> bool:
     """Whether Numba has what this module needs of it; if not, a line says so."""
-    if hasattr(CompileResult, "_reduce") and hasattr(CompileResult, "_rebuild"):
+    if all((hasattr(dispatcher, "_cache"), hasattr(CompileResult, "_reduce"), hasattr(CompileResult, "_rebuild"))):
         return True
     _say("numba", "compiled kernels cannot be stored with this version of Numba, so each run compiles them")
     return False
@@ -260,12 +278,8 @@ class KernelCache:
         return next(found, None) or _of_wheel(name)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """The kernel for these arguments; None: it has to be compiled, and no other process does so now.
-
-        Numba's own cache imports all that a compiler could need before it reads anything: a quarter of a second. A
-        compiled kernel needs the counting of references alone.
-        """
-        rtsys.initialize(target_context)
+        """The kernel for these arguments; None: it has to be compiled, and no other process does so now."""
+        ready_to_read(target_context)
         name = file_name(self.function, signature, self.stamp)
         found = self._read(name, target_context)
         if found is None and lock(name):

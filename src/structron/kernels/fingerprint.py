@@ -21,7 +21,6 @@ from numba.core import config
 
 from structron.kernels.listed import arguments_text
 from structron.kernels.sealed import Untrusted, digest_of
-from structron.runtime.progress import tell
 
 PACKAGE = Path(__file__).parent.parent
 SOURCES = ("features", "kernels", "search", "tasks/shift_reduce", "update", "weights")
@@ -130,42 +129,46 @@ def _named(name: str, source: str, stamp: str, arguments: str) -> str:
 # -- kernels of a wheel ------------------------------------------------------------------------------------------------
 
 
-def misfit(about: dict[str, Any]) -> str | None:
-    """Why shipped kernels cannot be used here; "": there is no reason; None: nobody needs to know."""
+def misfit(about: dict[str, Any]) -> tuple[str, str] | None:
+    """What shipped kernels are for, if not for this, and what to do about it; None: nobody needs to know."""
     if about["contents"] != contents():
         return None  # somebody is at work on the sources
+    theirs = about["versions"]
     for name, have in versions().items():
-        if have != about["versions"][name]:
-            return f"{name} {about['versions'][name]}, not {have}"
+        if have != theirs[name]:
+            others = "" if name == "python" else f"pip install numba=={theirs['numba']} llvmlite=={theirs['llvmlite']}"
+            return f"{name} {theirs[name]}, not {have}", others
     triple, processor, _ = about["target"]
     features = binding.get_host_cpu_features()
     if triple != binding.get_process_triple() or BASELINES.get(platform.machine()) != processor:
-        return f"{triple}, not {binding.get_process_triple()}"
+        return f"{triple}, not {binding.get_process_triple()}", ""
     missing = [name for name in NEEDED.get(processor, ()) if not features.get(name)]
-    return f"processors with {' '.join(missing)}" if missing else ""
+    return f"processors with {' '.join(missing)}" if missing else "", ""
 
 
 @cache
-def shipped() -> dict[str, str]:
-    """The kernels that came with a wheel and fit this machine, by name, each with its SHA-256."""
+def of_wheel() -> tuple[dict[str, str], str]:
+    """The kernels that came with a wheel and fit this machine, by name, each with its SHA-256; or a line that says why
+    they do not."""
     try:
         about = json.loads((SHIPPED / ABOUT).read_bytes())
-        reason, kernels = misfit(about), {str(name): str(digest) for name, digest in about["kernels"].items()}
+        found, kernels = misfit(about), {str(name): str(digest) for name, digest in about["kernels"].items()}
     except FileNotFoundError:
-        return {}
+        return {}, ""
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        reason, kernels = "something that cannot be read", {}
-    if reason == "":
-        return kernels
-    if reason:
-        again = 'pip install --upgrade --force-reinstall structron (or "structron precompile", once)'
-        tell(f"structron: the compiled kernels of this wheel are for {reason}: they are compiled on first use; {again}")
-    return {}
+        found, kernels = ("something that cannot be read", "pip install --force-reinstall, and the wheel"), {}
+    if found is None:
+        return {}, ""
+    reason, advice = found
+    if not reason:
+        return kernels, ""
+    use = f"; to use those of the wheel: {advice}" if advice else ""
+    return {}, f"the compiled kernels of this wheel are for {reason}: kernels are compiled on first use, once{use}"
 
 
 def shipped_data(name: str) -> bytes | None:
     """A kernel that came with the wheel; None: there is none. Untrusted: it is another than the manifest has."""
-    digest = shipped().get(name)
+    digest = of_wheel()[0].get(name)
     if digest is None:
         return None
     try:

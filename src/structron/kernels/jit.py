@@ -13,7 +13,7 @@ from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic, typeof_impl
 
 from structron.kernels.cache import KernelCache, is_supported
-from structron.kernels.private import counting
+from structron.kernels.private import addresses, counting
 from structron.kernels.reference import FunctionPointer
 
 ZERO, ONE = np.int64(0), np.int64(1)
@@ -24,7 +24,7 @@ def _cached(dispatcher: Any, function: Callable, stamp: str = "", allocates: boo
     """Keep what a dispatcher compiles on disk, unless the function was typed at a prompt."""
     if DISABLE_JIT or not os.path.isfile(function.__code__.co_filename):
         return dispatcher
-    if is_supported() and hasattr(dispatcher, "_cache"):
+    if is_supported(dispatcher):
         dispatcher._cache = KernelCache(function, stamp, allocates)
     return dispatcher
 
@@ -60,21 +60,18 @@ class Pointer:
         return self.dispatcher
 
     @cached_property
-    def _library(self) -> tuple[Any, Any]:
-        found = self.ready.get_compile_result(self.signature)
-        return found.library, found.fndesc
+    def _addresses(self) -> tuple[int, int, Any]:
+        return addresses(self.ready, self.signature)
 
     @cached_property
     def wrapper_address(self) -> int:
         """Where other C code calls it."""
-        library, own = self._library
-        return library.get_pointer_to_function(own.llvm_cfunc_wrapper_name)
+        return self._addresses[0]
 
     @cached_property
     def address(self) -> int:
         """Where kernels call it."""
-        library, own = self._library
-        return library.get_pointer_to_function(own.llvm_func_name)
+        return self._addresses[1]
 
     def is_cold(self) -> bool:
         """As the function `is_cold`."""

@@ -19,6 +19,9 @@ from typing import Any
 from structron.kernels.reference import FunctionPointer, Reference, reference
 
 FILE = Path(__file__).with_name("kernels.json")
+SHARDS, CLUSTERS = "train shards", "train clusters"
+COMMON = (SHARDS, CLUSTERS)
+"""What is no task: what any task needs beside its own kernels to learn in shards; clusters of words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class ListedKernel:
     returns: str  # the type that is declared for what it returns; "": none is
     allocates: bool
     seconds: float  # processor time, on the machine where `CALIBRATION` took 1 s
-    needs: tuple[str, ...]  # "use TASK", "train TASK VARIANT", "more TASK": n-best lists, margins, explanations
+    needs: tuple[str, ...]  # "use TASK", "train TASK VARIANT", "more TASK": n-best lists, margins, explanations; COMMON
 
 
 @cache

@@ -4,24 +4,55 @@
 | --- | --- | --- |
 | `Dispatcher._cache`, `CompileResult._reduce`, `_rebuild` (cache.py) | kernels are kept | every process compiles |
 | `Environment._memo`, `_rebuild_env` (cache.py) | kernels are read without SciPy | that takes longer |
+| `rtsys.initialize` (`ready_to_read`) | kernels are read without the compiler | that takes longer |
 | the option `_nrt` (`counting`) | kernels count no references | they count |
 | `arrayobj.fix_integer_index` (indices.py) | no index is negative | a comparison at each look-up |
 | `CPUCodeLibrary._optimize_final_module` (`optimise_once`) | a third less to compile | more to compile |
-| `get_pointer_to_function` of a library (`Pointer` in jit.py) | kernels take functions | they cannot |
+| `get_compile_result`, `get_pointer_to_function` (`addresses`) | kernels take functions | more to compile, each time |
 
-Tests run without each of them (tests/kernels/test_cache.py), and notice when one is gone (tests/test_private.py).
+tests/kernels/test_private_parts.py runs kernels without each of them: in all of Numba they have another name there.
+tests/test_private.py notices when one is gone.
+
+There is no other way for what Numba's own documents have extensions do (`numba.extending`, `numba.core.cgutils` and
+`event`, LLVM's code from `llvmlite.ir`), nor for `numba.experimental.function_type.FunctionModel`, the layout of a
+function that is passed to a kernel (reference.py). The checks of users' own problems (search/beam/checked.py) are a
+pass of Numba's compiler, and use what its passes use.
 """
 
 from functools import cache
 from typing import Any
 
+from numba import cfunc
 from numba.core import codegen, event
 from numba.core.cpu import CPUTargetOptions
+from numba.core.runtime import rtsys
 
 
 def counting(allocates: bool) -> dict[str, Any]:
     """The option that says whether references are counted."""
     return {"_nrt": allocates} if hasattr(CPUTargetOptions, "_nrt") else {}
+
+
+def ready_to_read(target_context: Any) -> None:
+    """Make ready what a compiled kernel needs while it is read: the counting of references alone. Numba's own way makes
+    the whole compiler ready, which takes a quarter of a second to import."""
+    (getattr(rtsys, "initialize", None) or _refresh)(target_context)
+
+
+def _refresh(target_context: Any) -> None:
+    target_context.refresh()
+
+
+def addresses(dispatcher: Any, signature: Any) -> tuple[int, int, Any]:
+    """Where other C code calls a compiled function, and where kernels do (0: as C code does), and what must be kept for
+    the code to stay."""
+    try:
+        found = dispatcher.get_compile_result(signature)
+        look_up, about = found.library.get_pointer_to_function, found.fndesc
+    except AttributeError:
+        made: Any = cfunc(signature, nogil=True)(dispatcher.py_func)
+        return made.address, 0, made
+    return look_up(about.llvm_cfunc_wrapper_name), look_up(about.llvm_func_name), found
 
 
 class _Innermost(event.Listener):

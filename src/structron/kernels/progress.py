@@ -197,10 +197,12 @@ def compiled_since(begin: float) -> bool:
 
 
 def _name(event: Any) -> str:
-    """The full name of a kernel; "": one of Numba's own functions."""
+    """The full name of a kernel; "": one of Numba's own functions, or one that says how fast the machine is."""
     function = getattr(event.data.get("dispatcher"), "py_func", None)
     module = getattr(function, "__module__", None) or ""
-    return "" if function is None or module.startswith("numba") else f"{module}.{function.__qualname__}"
+    if function is None or module.startswith("numba") or module == ahead.__name__:
+        return ""
+    return f"{module}.{function.__qualname__}"
 
 
 LISTENER = CompileListener()

@@ -115,7 +115,7 @@ class ProcessPool:
             with Held():
                 processes: list[_Copy] = []
                 for _ in range(size):
-                    processes.append(_Copy(make, processes))
+                    processes.append(_Copy(make, processes, silent))
                 self.members = {worker: _Member(process) for worker, process in enumerate(processes)}
 
     def call(self, worker: int, *given: Any) -> "Future[Any]":
@@ -214,14 +214,14 @@ class _Member:
 class _Copy:
     """A copy of this process, with what `subprocess.Popen` has of one."""
 
-    def __init__(self, make: Callable[[], Callable[..., Any]], others: Iterable["_Copy"]):
+    def __init__(self, make: Callable[[], Callable[..., Any]], others: Iterable["_Copy"], silent: bool = False):
         """others: copies that were made before, whose ends are when nobody else holds the other end of their pipes."""
         calls, ours = os.pipe()
         theirs, answers = os.pipe()
         self.returncode: int | None = None
         self.pid = os.fork()
         if not self.pid:
-            _live_as_copy(make, calls, answers, [theirs, ours], others)
+            _live_as_copy(make, calls, answers, [theirs, ours], others, silent)
         os.close(calls)
         os.close(answers)
         self.stdin, self.stdout = os.fdopen(ours, "wb"), os.fdopen(theirs, "rb")
@@ -252,10 +252,17 @@ def serve() -> NoReturn:
 
 
 def _live_as_copy(
-    make: Callable[[], Callable[..., Any]], calls: int, answers: int, ours: Iterable[int], others: Iterable[_Copy]
+    make: Callable[[], Callable[..., Any]],
+    calls: int,
+    answers: int,
+    ours: Iterable[int],
+    others: Iterable[_Copy],
+    silent: bool,
 ) -> NoReturn:
     try:
         leave_signals()
+        if silent:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
         for end in ours:
             os.close(end)
