@@ -43,8 +43,9 @@ class Taken:
     clock: float
     processor: float
     first: float | None = None  # until what was waited for was printed
+    begun: float | None = None  # until the first line about compiling
     left: float | None = None  # what its first line said would be left of compiling
-    compiled: float | None = None  # after that line, until the last one of this kind
+    compiled: float | None = None  # after that line, until the first one of another kind
 
 
 class Clone:
@@ -81,7 +82,10 @@ class Clone:
                 found.first = round(now, 1)
             if match := re.search(r"compiling on .* about (\d+) s left", line):
                 told = now if told is None else told
+                found.begun = round(told, 1)
                 found.left = float(match[1]) if found.left is None else found.left
+                found.compiled = None  # not yet done
+            elif told is not None and found.compiled is None:
                 found.compiled = round(now - told, 1)
         status = process.wait()
         found.clock, found.processor = round(time.perf_counter() - begin, 1), round(_processor() - before, 1)
@@ -102,7 +106,7 @@ def _line(found: Taken, last: str) -> str:
     text += (
         ""
         if found.left is None
-        else f", {found.left:.0f} s said to be left at first, last said {found.compiled} s later"
+        else f", after {found.begun} s {found.left:.0f} s were said to be left, it took {found.compiled} s"
     )
     return text + (f"   [{last}]" if " passed" in last else "")
 

@@ -123,6 +123,7 @@ class Example:
     plain: list[list[tuple[str, float]]]
     paired: list[list[str]] = field(default_factory=list)
     y: tuple[str, ...] = ()
+    known: dict = field(default_factory=dict, repr=False, compare=False)  # what `candidates` has found
 
     def __len__(self) -> int:
         return len(self.plain)
@@ -192,6 +193,14 @@ def labellings(labels: Sequence[str], n: int) -> Iterator[tuple[str, ...]]:
     return product(labels, repeat=n)
 
 
+def candidates(x: Example, labels: Sequence[str], order: int) -> list[tuple[tuple[str, ...], Counter]]:
+    """All labellings of an example with their feature vectors, which no weights change: made once."""
+    found = x.known.get((*labels, order))
+    if found is None:
+        found = x.known[(*labels, order)] = [(y, phi(x, y, order)) for y in labellings(labels, len(x))]
+    return found
+
+
 def tie_key(numbers: Sequence[int], order: int) -> tuple[int, ...]:
     """What the search minimises among equal scores: at order 1 it settles labels from the last one backwards; at
     order 2 it first settles the last two together, the earlier of them first."""
@@ -211,10 +220,9 @@ def anything(x: Example, y: Sequence[str]) -> bool:
 def best(x: Example, w: Vector, labels: Sequence[str], order: int, legal: Legal = anything) -> tuple[str, ...]:
     """The best labelling among all, by enumeration."""
     number = {label: k for k, label in enumerate(labels)}
-    candidates = [y for y in labellings(labels, len(x)) if legal(x, y)]
-    scores = [dot(w, phi(x, y, order)) for y in candidates]
-    top = max(scores)
-    ties = [y for y, score in zip(candidates, scores, strict=True) if score == top]
+    scores = {y: dot(w, counts) for y, counts in candidates(x, labels, order) if legal(x, y)}
+    top = max(scores.values())
+    ties = [y for y, score in scores.items() if score == top]
     return min(ties, key=lambda y: tie_key([number[label] for label in y], order))
 
 
@@ -308,26 +316,32 @@ def chain_terms(chains, weights, order: int, s: int, labels: int):
 
 def chain_breaks(chains, weights, s: int, y: Sequence[int]) -> tuple[int, int]:
     """(forced labels, other constraints) that a labelling of sentence s breaks."""
-    lo = int(chains.starts[s])
-    found = [0.0]
-    for i, label in enumerate(y):
-        before = y[i - 1] + 1 if i else 0
-        found.append(float(weights.penalty[before, label]))
-        if len(chains.mask_of):
-            found.append(float(weights.masks[chains.mask_of[lo + i], label]))
+    return breaks_of(*penalties(chains, weights, s), y)
+
+
+def penalties(chains, weights, s: int) -> tuple[list[list[float]], list[list[float]]]:
+    """What a label costs after another one, the first after none, and at each token of sentence s."""
+    masks = weights.masks[chains.mask_of[chains.starts[s] : chains.starts[s + 1]]] if len(chains.mask_of) else []
+    return weights.penalty.tolist(), [mask.tolist() for mask in masks]
+
+
+def breaks_of(after: list[list[float]], at: list[list[float]], y: Sequence[int]) -> tuple[int, int]:
+    """`chain_breaks` of the penalties of a sentence."""
+    found = [after[before][label] for before, label in zip((0, *(label + 1 for label in y)), y, strict=False)]
+    found += [own[label] for own, label in zip(at, y, strict=False)]
     return sum(amount < -1e15 for amount in found), sum(-1e15 < amount < -1e6 for amount in found)
 
 
 def chain_scores(chains, weights, order: int, s: int, labels: int) -> dict[tuple[int, ...], tuple]:
     """Every labelling of sentence s with (-forced labels broken, -constraints broken, score): larger is better."""
-    node, edge, trigrams = chain_terms(chains, weights, order, s, labels)
-    found = {}
+    node, edge, trigrams = (table.tolist() for table in chain_terms(chains, weights, order, s, labels))
+    costs, found = penalties(chains, weights, s), {}
     for y in product(range(labels), repeat=len(node)):
         score = 0.0
         for i, label in enumerate(y):
             before = y[i - 1] + 1 if i >= 1 else 0
             before2 = y[i - 2] + 1 if i >= 2 else 0
-            score += node[i, label] + edge[i, before, label] + trigrams[before2, before, label]
-        forced, others = chain_breaks(chains, weights, s, y)
+            score += node[i][label] + edge[i][before][label] + trigrams[before2][before][label]
+        forced, others = breaks_of(*costs, y)
         found[y] = (-forced, -others, score)
     return found

@@ -557,7 +557,7 @@ def test_without_scikit_learn_the_extra_is_named():
         except ImportError as error:
             print(error)
     """
-    assert "pip install structron[sklearn]" in run_python(program).stdout
+    assert "pip install 'structron[sklearn]'" in run_python(program).stdout
 
 
 def test_labels_that_are_not_known():

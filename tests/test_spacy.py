@@ -417,7 +417,7 @@ def test_without_spacy():
     """
     indent = len("        ")
     found = run_python("\n".join(line[indent:] for line in program.splitlines())).stdout
-    assert "pip install structron[spacy]" in found
+    assert "pip install 'structron[spacy]'" in found
 
 
 def test_what_spacy_says_of_it(nlp):

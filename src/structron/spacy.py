@@ -31,7 +31,7 @@ try:
     from spacy.pipeline import Pipe
     from spacy.tokens import Doc, Span
 except ImportError as error:
-    raise ImportError("structron.spacy needs spaCy: pip install structron[spacy]") from error
+    raise ImportError("structron.spacy needs spaCy: pip install 'structron[spacy]'") from error
 
 SENTENCES = ("structron", "keep")
 COLUMNS = {"TAG": ("upos", "xpos"), "POS": ("upos",), "MORPH": ("feats",), "LEMMA": ("lemma",)}

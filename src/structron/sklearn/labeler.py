@@ -31,7 +31,7 @@ try:
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import check_is_fitted
 except ImportError as error:
-    raise ImportError("structron.sklearn needs scikit-learn: pip install structron[sklearn]") from error
+    raise ImportError("structron.sklearn needs scikit-learn: pip install 'structron[sklearn]'") from error
 
 DEFAULT_SEED = 1
 SMALL_DATA = 100_000
