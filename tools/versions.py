@@ -38,8 +38,8 @@ CORE = (
     "tests/test_smoke.py",
 )
 """Tests of the package itself: none of browsers, servers, papers, documents, or what extras bring."""
-APART = ("tests/tasks/test_parser.py", "tests/learn/test_cluster.py", "tests/learn/test_cluster_nodes.py")
-"""Files in there that need scikit-learn or Ray."""
+APART = ("tests/learn/test_cluster.py", "tests/learn/test_cluster_nodes.py")
+"""Files in there that need Ray."""
 TOOLS = ("pytest>=8", "pytest-xdist>=3.7", "hypothesis>=6.100", "conllu>=5")
 """What the core suite needs beside the package."""
 

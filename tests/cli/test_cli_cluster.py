@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cli_helpers import write
 
+from structron.cli import cluster
 from structron.data.toy_english import toy_english, write_conllu
 from structron.features.clusters import Clusters
 from structron.text.words import words_in
@@ -23,13 +24,16 @@ def table(path) -> dict[str, tuple[str, int]]:
     return {word: (bits, int(number)) for bits, word, number in rows}
 
 
-def test_a_text_in_every_form(run, text, tmp_path):
+def test_a_text_in_every_form(run, text, tmp_path, monkeypatch):
     packed, annotated = tmp_path / "packed", tmp_path / "a.conllu"
     packed.write_bytes(gzip.compress(text.read_bytes()))
     write_conllu(annotated, toy_english(120, seed=3))
     options = ["--classes", "16", "--tokenized", "--quiet"]
+    asked = []
+    monkeypatch.setattr(cluster, "prepare", asked.append)
     found = run("cluster", text, *options, "-o", tmp_path / "c")
     assert (found.status, found.out, found.err) == (0, "", "")
+    assert asked == ["train clusters"]
     words = [word for line in text.read_text().splitlines() for word in line.split()]
     rows = table(tmp_path / "c")
     assert {word: number for word, (_, number) in rows.items()} == {

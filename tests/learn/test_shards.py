@@ -300,3 +300,12 @@ def test_features_of_documents_from_functions():
     case = CASES["entities"]
     one, two = (case.make(shards=3, jobs=jobs, non_local=long).fit(case.train) for jobs in (1, 2))
     assert one.model_.document_weights() == two.model_.document_weights() != {}
+
+
+def test_kernels_of_shards_are_compiled_with_those_of_the_task(monkeypatch):
+    asked = []
+    monkeypatch.setattr("structron.estimator.prepare", lambda *wanted, show: asked.append(wanted))
+    case = CASES["tagger"]
+    for shards in (1, 2):
+        case.make(shards=shards, passes=1).fit(case.data(4, 3))
+    assert asked == [("train tagger",), ("train tagger", "train shards")]

@@ -8,7 +8,6 @@ import structron
 from estimators import CASES, fitted
 from structron import StructronError
 from structron.io import modelfile
-from structron.sklearn import SequenceLabeler
 from structron.tasks.chain.explain import START, contributions
 from structron.tasks.chain.labeler import MAX_LABELS_OF_ALL
 from toy import chunk_rows
@@ -76,6 +75,9 @@ def test_chunks_stay_in_a_legal_order():
 
 
 def test_scikit_learns_dress_has_no_words():
+    pytest.importorskip("sklearn")
+    from structron.sklearn import SequenceLabeler
+
     X = [[{"w": word} for word, _ in sentence] for sentence in MANY]
     y = [[label for _, label in sentence] for sentence in MANY]
     assert SequenceLabeler(passes=3).fit(X, y).score(X, y) > 0.9

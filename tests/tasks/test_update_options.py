@@ -112,12 +112,14 @@ def test_problems_of_ones_own():
 
 
 def test_the_scikit_learn_estimator():
-    sklearn = pytest.importorskip("structron.sklearn")
+    pytest.importorskip("sklearn")
+    from structron.sklearn import SequenceLabeler
+
     X, Y = [[row[0] for row in s] for s in CHUNKS], [[row[2] for row in s] for s in CHUNKS]
-    labeler = sklearn.SequenceLabeler(passes=2, swvp="a-wmr", beta=0.5, jj="spans", enforce=True).fit(X, Y)
+    labeler = SequenceLabeler(passes=2, swvp="a-wmr", beta=0.5, jj="spans", enforce=True).fit(X, Y)
     assert "swvp-a-wmr-0.5-spans-enforced" in labeler.labeler_.signature_
     with pytest.raises(ValueError, match="beta: -1"):
-        sklearn.SequenceLabeler(swvp="a-wmr", beta=-1).fit(X, Y)
+        SequenceLabeler(swvp="a-wmr", beta=-1).fit(X, Y)
 
 
 NOT_WITH = "; expected any update but laso, and neither alma nor margin"

@@ -14,7 +14,7 @@ from projects import project
 from helpers import SOURCE
 from structron.cli import main
 from structron.errors import StructronError
-from structron.io.tokenized import Given, doc_of
+from structron.io.tokenized import TokenizedSentence, doc_of
 from structron.teach.project import LEASE_SECONDS, TAUGHT, VERSION, Answer, Project, is_project
 
 O = {"labels": ["O"]}
@@ -194,7 +194,11 @@ def test_a_project_of_the_first_version(made):
 
 
 def test_what_is_known_in_part_is_asked_and_taught(made):
-    made.add("half", doc_of([Given(["Ann", "came"])] * 3), [{"labels": [None, "O"]}, {"labels": ["O", "O"]}, None])
+    made.add(
+        "half",
+        doc_of([TokenizedSentence(["Ann", "came"])] * 3),
+        [{"labels": [None, "O"]}, {"labels": ["O", "O"]}, None],
+    )
     assert [made.item(number).done for number in (13, 14, 15)] == [0, 1, 0]
     assert [item.id for item in made.known()] == [13, 14]
     made.base.execute("UPDATE sentences SET rank = -1 WHERE id = 13")

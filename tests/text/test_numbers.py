@@ -5,7 +5,6 @@ import pytest
 
 from structron import Chunker, Tagger, compare
 from structron.eval.scores import accuracy_scores
-from structron.sklearn import CRF
 from structron.text.numbers import ShortFloat, to_json
 
 NOISE = 21.399999618530273  # 21.4 in 32 bits
@@ -44,6 +43,9 @@ def test_lists_of_candidates_margins_and_scores_print_short():
 
 
 def test_weights_of_a_crf_print_short():
+    pytest.importorskip("sklearn")
+    from structron.sklearn import CRF
+
     crf = CRF(max_iterations=3).fit(
         [["the", "dog"], ["a", "cat"], ["the", "a"]] * 3, [["D", "N"], ["D", "N"], ["D", "D"]] * 3
     )
