@@ -270,7 +270,7 @@ def test_arcs_are_pulled_from_a_word_to_its_head(touch, browser, serve, tmp_path
 
 
 def test_arrows_follow_the_writing(browser, serve, made):
-    made.add("hebrew", doc_of([Given(["שלום", "עולם", "טוב"])]))
+    made.add("hebrew", doc_of([TokenizedSentence(["שלום", "עולם", "טוב"])]))
     made.base.execute("UPDATE sentences SET done = 2 WHERE id < 7")
     window = Window(browser, serve(made))
 
