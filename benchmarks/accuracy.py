@@ -20,7 +20,7 @@ from typing import Any
 
 import structron
 from benchmarks.measure import MEGABYTE, our_command, run
-from structron.eval.checks import AGAINST, Known, problems
+from structron.eval.checks import AGAINST, Attested, problems
 from structron.io import read
 from structron.io.doc import Doc, read_docs
 from structron.io.text import atomic_write_bytes
@@ -69,7 +69,7 @@ def annotators(nlp: structron.Pipeline) -> dict[str, Annotator]:
     return {"default": Annotator(best.parts, single), "best": best}
 
 
-def counts(docs: Sequence[Doc], known: Known) -> dict[str, int]:
+def counts(docs: Sequence[Doc], known: Attested) -> dict[str, int]:
     """How often each rule of `structron check --against` is broken."""
     files = (doc.to_conllu().splitlines() for doc in docs)
     found = Counter(problem.rule for lines in files for problem in problems(lines, known))
@@ -96,7 +96,7 @@ def measured(name: str, data: Path, model: Path, repeat: int) -> dict[str, Any]:
     """Scores, times and counts of a pipeline and of its default."""
     nlp = structron.load(model)
     folder = data / name
-    known = Known.of(sentence.rows for sentence in read(folder / "train.conllu.gz", "conllu"))
+    known = Attested.of(sentence.rows for sentence in read(folder / "train.conllu.gz", "conllu"))
     forms = {word.form for doc in read_docs(folder / "train.conllu.gz") for word in doc.words}
     sets = {part: list(read_docs(folder / f"{part}.conllu.gz")) for part in ("dev", "test")}
     found: dict[str, Any] = {"counts": {"gold": counts(sets["dev"], known)}, "scores": {}, "seconds": {}}
