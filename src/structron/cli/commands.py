@@ -160,7 +160,7 @@ COMMANDS: list[click.Command] = [
         option(
             "--input",
             metavar="text|tokens|conll|vertical|conllu",
-            help="Format of the input; by default that of names in .conllu, .conll or .vert, otherwise text.",
+            help="Format of the input; by default determined by the name (.conllu, .conll, .vert), otherwise text.",
         ),
         option("--keep", metavar="tokens|tags", help="With CoNLL-U input: keep its tokens, or also its tags."),
         ENCODING,

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 EXACT_VOTES = {"average voted": "voting needs exact search over tokens"}
 NO_TREES = {
-    "forced": "a file's heads are not kept; `complete` of the shift-reduce parser does so in Python",
+    "forced": "heads in a file are not kept; in Python, `complete` of the shift-reduce parser keeps them",
     "tag_dictionary": "a parser does not label words",
     "non_local": "document features describe label sequences",
 }
