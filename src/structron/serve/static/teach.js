@@ -285,7 +285,7 @@ function mark() {
 const focusWord = () => main.querySelector(`.word[data-k="${cursor}"]`)?.focus({ preventScroll: true });
 
 function palette() {
-  return h("div", { class: "palette row", role: "group", "aria-label": status.trees ? "Relations" : "Labels" },
+  return h("div", { class: status.labels.length > 9 ? "palette row many" : "palette row", role: "group", "aria-label": status.trees ? "Relations" : "Labels" },
     status.labels.map((label, k) => h("button", { type: "button", class: "label", "data-label": label, style: { "--hue": hue(label) }, onclick: () => assign(label) },
       k < 9 && h("kbd", {}, k + 1), " ", label)),
     h("button", { type: "button", class: "small", onclick: remove }, h("kbd", {}, "0"), " none"),
