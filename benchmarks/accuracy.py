@@ -189,6 +189,17 @@ def written(text: str, kept: Mapping[str, Any]) -> str:
     return f"{before}{begin}\n{tables(kept)}\n\n{end}{after}"
 
 
+def _kept() -> dict[str, Any]:
+    return json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
+
+
+def _keep(name: str, found: dict[str, Any]) -> None:
+    """Add figures of a treebank; those of others may have changed meanwhile."""
+    kept = _kept()
+    kept[name] = kept.get(name, {}) | found
+    atomic_write_bytes(KEPT, json.dumps(kept, indent=1, sort_keys=True).encode() + b"\n")
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Train and measure what is asked for; print the tables, or write them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=(__doc__ or "").splitlines()[0])
@@ -200,15 +211,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=cores())
     parser.add_argument("--write", action="store_true", help="write the tables into docs/results.md")
     given = parser.parse_args(argv)
-    kept = json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
     for name in given.treebank:
         model = given.models / f"{name}.structron"
         if not model.exists():
             say(f"{name}: training")
-            kept[name] = {"training": trained(name, given.data, given.models, given.jobs, given.clusters)}
+            _keep(name, {"training": trained(name, given.data, given.models, given.jobs, given.clusters)})
         say(f"{name}: annotating")
-        kept[name] = kept.get(name, {}) | measured(name, given.data, model, given.repeat)
-        atomic_write_bytes(KEPT, json.dumps(kept, indent=1, sort_keys=True).encode() + b"\n")
+        _keep(name, measured(name, given.data, model, given.repeat))
+    kept = _kept()
     if given.write:
         PAGE.write_text(written(PAGE.read_text("utf-8"), kept), "utf-8")
     else:

@@ -1,7 +1,11 @@
-"""The arrows between modules: they run down the layers, never up or in a circle, and a plain chunker needs few."""
+"""The arrows between modules: they run down the layers, never up or in a circle, and a plain chunker needs few.
+
+And one class a name: a name that is read anywhere in the package says which class is meant.
+"""
 
 import ast
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
@@ -60,8 +64,13 @@ def imports_in(node: ast.AST, late: bool = False) -> Iterator[tuple[ast.Import |
             yield from imports_in(child, late or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text())
+
+
 def arrows_of(source: str) -> Iterator[Arrow]:
-    for node, late in imports_in(ast.parse(MODULES[source].read_text())):
+    for node, late in imports_in(tree_of(source)):
         if isinstance(node, ast.Import):
             yield from (Arrow(source, alias.name, late) for alias in node.names)
             continue
@@ -172,8 +181,26 @@ def test_imports_inside_functions_are_for_what_most_do_without(plain):
 
 
 def test_editors_see_every_estimator_with_its_options():
-    tree = ast.parse(MODULES["structron.tasks.typed"].read_text())
-    seen = {node.name: ast.unparse(node.bases[0]) for node in tree.body if isinstance(node, ast.ClassDef)}
+    body = tree_of(TYPED).body
+    seen = {node.name: ast.unparse(node.bases[0]) for node in body if isinstance(node, ast.ClassDef)}
     public = {name: getattr(structron, name) for name in structron.__all__}
     estimators = {name: kind for name, kind in public.items() if hasattr(kind, "options_class")}
     assert seen == {name: f"options.{kind.options_class.__name__}" for name, kind in estimators.items()}
+
+
+TYPED = "structron.tasks.typed"
+"""What editors see of estimators: for each public one a class of its name."""
+ONE_PER_PAPER = {"Scale"}
+"""Each experiment says how large its quick and its full run are; nobody sees two of them."""
+
+
+def test_no_two_classes_share_a_name():
+    found = defaultdict(list)
+    for module in MODULES.keys() - {TYPED}:
+        for node in ast.walk(tree_of(module)):
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(module)
+    assert len(found) > 300
+    shared = {name: modules for name, modules in found.items() if len(modules) > 1}
+    assert shared.keys() == ONE_PER_PAPER
+    assert all(module.startswith("structron.experiments.") for name in ONE_PER_PAPER for module in shared[name])

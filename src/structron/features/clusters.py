@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structron.errors import StructronError, quoted
+from structron.features.atoms import WHOLE
 from structron.features.encode import Column
-from structron.features.wordtable import WordTable, column_of, values_with_none
+from structron.features.wordtable import WordTable, values_with_none
 from structron.io.text import read_lines
 
 NAME = re.compile(r"c([1-9]\d?)?$")
@@ -89,7 +90,7 @@ class Clusters(WordTable):
         for name, length in lengths.items():
             assert length is not None
             types, place, values = self._prefixes(length)
-            found[name] = column_of(types, place[numbers][words.ids], values)
+            found[name] = Column(types, place[numbers][words.ids], {(WHOLE, 0): values})
         return found
 
     def _prefixes(self, length: int) -> tuple[list[str], np.ndarray, np.ndarray]:

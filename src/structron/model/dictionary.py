@@ -1,6 +1,7 @@
 """Which labels a known word may have, and which labels may follow each other: constraints that a model keeps."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,11 +25,8 @@ class Dictionary:
     mask: np.ndarray  # int32[words]: row of `masks`; 0 = any label
     masks: np.ndarray  # bool[masks, labels]; row 0 all true
     lexicon: "LexiconTags | None" = None  # what words that training did not see may have too; not in a file
-    own: int = 0  # masks that a file has; those for classes of a lexicon come after them
-    row: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # of the mask of each such class
-
-    def __post_init__(self) -> None:
-        self.own = len(self.masks)
+    own: int | None = None  # masks that a file has, None: all; those for classes of a lexicon come after them
+    row: np.ndarray = field(default_factory=partial(np.empty, 0, np.int64))  # of the mask of each such class
 
     def with_lexicon(self, lexicon: "LexiconTags | None") -> "Dictionary":
         """The same where words that training did not see may also have the labels that a lexicon has for them."""
@@ -37,6 +35,7 @@ class Dictionary:
         if lexicon is not None and unseen >= 0:
             base = self.masks[self.mask[unseen]]
             sets, place = lexicon.sets(~base)
+            found.own = len(found.masks)
             found.lexicon, found.row = lexicon, found.own + place
             found.masks = np.concatenate([found.masks, base | sets])
         return found

@@ -56,7 +56,7 @@ class Labellings(list):
         return np.fromiter(self, object, len(self))
 
 
-@options()
+@options(init=True)
 class SequenceLabeler(BaseEstimator, Passes, Weighted):
     """Labels the tokens of sequences with the averaged structured perceptron and exact search (Collins 2002).
 

@@ -109,7 +109,8 @@ class ChainLabeler(LabelPredictor):
         if illegal := neighbours.illegal(allowed):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels; kept")
         learning = neighbours.seen(allowed)
-        words, tags = (self.options.tag_dictionary, self.options.closed_classes), self._lexicon_tags(labels)
+        words = (self.options.tag_dictionary, self.options.closed_classes)
+        tags = None if self.lexicon_ is None else self._lexicon_tags(labels)
         dictionary = make_dictionary(prepared, gold, len(labels), *words, tags)
         if start is not None:
             before = self._with_search(self.model_, self.options).known.dictionary
