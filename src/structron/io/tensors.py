@@ -147,10 +147,12 @@ def nested(value: Any, deepest: int = DEEPEST) -> bool:
     return True
 
 
-def texts(given: Any, what: str, least: int = 0) -> list[str]:
-    """A list of different texts from a header; ValueError: it is something else."""
+def texts(given: Any, what: str, least: int = 0, repeats: bool = False) -> list[str]:
+    """A list of texts from a header, different ones unless it may repeat some; ValueError: it is something else."""
     fits = isinstance(given, list) and set(map(type, given)) <= {str}
-    if not fits or max(map(len, given), default=0) > LONGEST_TEXT or len(set(given)) < len(given) or len(given) < least:
+    if not fits or max(map(len, given), default=0) > LONGEST_TEXT or len(given) < least:
+        raise ValueError(f"{what} do not fit")
+    if len(set(given)) < len(given) and not repeats:
         raise ValueError(f"{what} do not fit")
     return given
 
