@@ -50,7 +50,7 @@ mutations: $(VENV)/.dev
 smoke: $(VENV)/.dev
 	$(BIN)/python tests/smoke.py
 
-# All night: it goes on where it was (build/torture/ledger.jsonl). PARTS="models inputs" for some of it.
+# Two nights: it goes on where it was (build/torture/ledger.jsonl). PARTS="models inputs" for some of it.
 torture: $(VENV)/.dev
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[torture]'
 	PYTHONPATH=tests $(BIN)/python -m torture $(PARTS); found=$$?; \

@@ -18,7 +18,7 @@ from structron.search.beam.problem import SearchProblem
 from structron.tasks.own.beam import ProblemEstimator
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-SIZES = {"noisy_brackets": 800, "segment_and_tag": 1200, "route_finding": 60}
+SIZES = {"noisy_brackets": 800, "segment_and_tag": 1200, "route_finding": 20}
 """Examples to learn from."""
 
 

@@ -5,8 +5,10 @@ sentence is there, predicted anew (saving included); ranking a pool; a long text
 """
 
 import argparse
+import os
 import random
 import resource
+import shutil
 import statistics
 import sys
 import tempfile
@@ -23,11 +25,11 @@ from projects import Person, project
 
 from recipes import recipes
 from structron.data.toy_english import toy_english
-from structron.io.tokenized import Given, doc_of
+from structron.io.tokenized import TokenizedSentence, doc_of
 from structron.teach.exchange import add_files
 from structron.teach.project import Project
 from structron.teach.tasks import TASKS
-from structron.teach.teacher import ANEW, Teacher
+from structron.teach.teacher import ANEW, RANKED, Teacher
 from structron.text.schemes import spans
 from structron.text.sentences import Document
 
@@ -50,7 +52,7 @@ def dishes(folder: Path, answers: int) -> None:
     made, new = recipes(400), recipes(300, seed=2)
     right = {tuple(word for word, _ in rows): [label for _, label in rows] for rows in made}
     opened = Project.create(folder / "recipes.teach", task="entities", labels=["DISH"], seed=1, overlap=0, start=None)
-    opened.add("recipes", doc_of(Given([word for word, _ in rows]) for rows in made))
+    opened.add("recipes", doc_of(TokenizedSentence([word for word, _ in rows]) for rows in made))
     teacher = Teacher(opened)
     print("| answers | words | corrected | F1 on 300 other recipes |\n| --- | --- | --- | --- |")
     for done in range(1, answers + 1):
@@ -58,9 +60,9 @@ def dishes(folder: Path, answers: int) -> None:
         assert question is not None
         known = {"labels": right[tuple(word["form"] for word in question["words"])]}
         teacher.answer("window", "person", question["sentence"], known, question["predicted"])
+        rest(teacher)  # people take longer: so the figures do not depend on the machine
         if done in MARKS:
             counts = opened.counts()
-            rest(teacher)
             print(f"| {done} | {counts['words']} | {counts['corrected']} | {f1(teacher.model, new):.1f} |", flush=True)
     teacher.close()
 
@@ -91,6 +93,11 @@ def shares(found: list[float]) -> str:
     return f"{statistics.median(found):.0f} | {sorted(found)[int(0.95 * len(found))]:.0f}"
 
 
+def said(found: list[float]) -> str:
+    """The same in words."""
+    return f"{shares(found).replace(' | ', ' ms, 95 % within ')} ms"
+
+
 def rest(teacher: Teacher, anew: bool = True) -> None:
     """Wait until the model has learned. anew: also from all answers once more, and is kept."""
     with teacher.changed:
@@ -112,7 +119,11 @@ def ranking(folder: Path, sentences: int) -> None:
         waited.append(1000 * (time.perf_counter() - asked))
         time.sleep(0.02)
     seconds = time.perf_counter() - begin
-    print(f"\nA pool of {sentences:,} sentences is ranked in {seconds:.1f} s; meanwhile a sentence is there in "
+    before = time.process_time()
+    teacher.rank_pool()
+    used = time.process_time() - before
+    print(f"\nA pool of {sentences:,} sentences ({min(sentences, RANKED):,} drawn) is ranked in {seconds:.1f} s "
+          f"({used:.1f} s of the processor); meanwhile a sentence is there in "
           f"{statistics.median(waited):.0f} ms (at most {max(waited):.0f}).", flush=True)  # fmt: skip
     teacher.close()
 
@@ -131,18 +142,54 @@ def long_text(folder: Path, words: int) -> None:
     add_files(opened, [str(path)], "english")
     print(f"\n{count:,} words of plain text are added in {time.perf_counter() - begin:.0f} s, with "
           f"{peak() - before} MB more than before.", flush=True)  # fmt: skip
-    teacher, waited = Teacher(opened), []
+    teacher, waited, used = Teacher(opened), [], []
     for _ in range(2 * ANEW + 10):
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), time.thread_time()
         question = teacher.ask("window", "person")
         assert question is not None
         known = {"labels": ["B-PER"] + ["O"] * (len(question["words"]) - 1)}
         teacher.answer("window", "person", question["sentence"], known, question["predicted"])
         teacher.status()
         waited.append(1000 * (time.perf_counter() - begin))
+        used.append(1000 * (time.thread_time() - before))
         time.sleep(0.05)
-    print(f"Question, answer and numbers beside it: {shares(waited).replace(' | ', ' ms, 95 % ')} ms.", flush=True)
+    print(f"Question, answer and numbers beside it: {said(waited)} by the clock, {said(used)} of the processor.")
+    in_browser(teacher, 30)
     teacher.close()
+
+
+def in_browser(teacher: Teacher, answers: int) -> None:
+    """From Enter until the next sentence stands on the page, in Chromium; and the server's processor time."""
+    path = os.environ.get("STRUCTRON_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        print("No Chromium: the page itself is not measured.")
+        return
+    import uvicorn
+    from playwright.sync_api import sync_playwright
+
+    from structron.serve.slow import config
+    from structron.teach.app import make_app
+
+    server = uvicorn.Server(config(make_app(teacher), port=0, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    waited, used = [], []
+    with sync_playwright() as playwright:
+        page = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"]).new_page()
+        page.goto(f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}")
+        page.wait_for_selector(".word")
+        for _ in range(answers):
+            count = page.locator(".counts b").first.text_content()
+            begin, before = time.perf_counter(), time.process_time()
+            page.keyboard.press("Enter")
+            page.wait_for_function("(old) => document.querySelector('.counts b').textContent !== old", arg=count)
+            waited.append(1000 * (time.perf_counter() - begin))
+            used.append(1000 * (time.process_time() - before))
+    server.should_exit = True
+    thread.join()
+    print(f"From Enter to the next sentence on the page: {said(waited)} by the clock, {said(used)} of the processor.")
 
 
 def peak() -> int:
@@ -155,12 +202,17 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=150)
     parser.add_argument("--pool", type=int, default=10_000, help="sentences to rank")
     parser.add_argument("--words", type=int, default=1_000_000, help="of a long text")
+    parser.add_argument("--parts", default="dishes,steps,ranking,text", help="what to measure")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        dishes(Path(folder), given.answers)
-        steps(Path(folder), min(given.answers, 100))
-        ranking(Path(folder), given.pool)
-        long_text(Path(folder), given.words)
+        work = {
+            "dishes": lambda: dishes(Path(folder), given.answers),
+            "steps": lambda: steps(Path(folder), min(given.answers, 100)),
+            "ranking": lambda: ranking(Path(folder), given.pool),
+            "text": lambda: long_text(Path(folder), given.words),
+        }
+        for part in given.parts.split(","):
+            work[part]()
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ import numpy as np
 
 from structron.kernels.jit import entry
 from structron.learn.graph import EncodedTrees
-from structron.search.graph.features import look_at
+from structron.search.graph.features import sentence_codes
 from structron.search.graph.parse import WEIGH, steps_of
 from structron.search.graph.scratch import ParseSettings, Tree, make_scratch
-from structron.search.graph.templates import TEMPLATES, settle
+from structron.search.graph.templates import TEMPLATES, encode_templates
 from structron.tasks.graph.parser import possible_relations
-from structron.update.trees import make_sums, settle_siblings, touch_word
+from structron.update.trees import find_siblings, make_sums, touch_word
 from structron.weights.hashed import make_vector, shift_of
 
 NAMES = ["w", "t", "lemma"]
@@ -24,19 +24,19 @@ def make_tree(heads: Any, relations: Any) -> Tree:
     """A tree of words, heads and relations from the first word on."""
     n = len(heads)
     tree = Tree(np.array([-1, *heads]), np.array([-1, *relations]), np.zeros(n + 1, np.int64))
-    entry(settle_siblings)(tree, n, np.zeros(n + 1, np.int64))
+    entry(find_siblings)(tree, n, np.zeros(n + 1, np.int64))
     return tree
 
 
 def add_features(
-    look: Any, u: np.ndarray, n: int, setting: ParseSettings, table: Any, heads: Any, relations: Any
+    sentence: Any, u: np.ndarray, n: int, setting: ParseSettings, table: Any, heads: Any, relations: Any
 ) -> None:
     """Every feature of a tree, as an update adds it to the weights that are looked at."""
     tree = make_tree(heads, relations)
     nothing = tree._replace(heads=np.full(n + 1, -9), relation=np.full(n + 1, -9))
     every = np.ones(n + 1, np.int64)
     for m in range(1, n + 1):
-        entry(touch_word)(look, make_sums(u, 1.0, 2.0), n, setting, table, tree, nothing, every, m, 1.0)
+        entry(touch_word)(sentence, make_sums(u, 1.0, 2.0), n, setting, table, tree, nothing, every, m, 1.0)
 
 
 class Model:
@@ -44,7 +44,7 @@ class Model:
 
     def __init__(self, seed: int, n: int, setting: ParseSettings, labels: int = 0):
         self.n, self.setting = n, setting
-        _, self.templates = settle(NAMES, list(TEMPLATES))
+        _, self.templates = encode_templates(NAMES, list(TEMPLATES))
         rng = np.random.default_rng(seed)
         self.x = rng.integers(2, 5, (n, len(NAMES)))
         shown = EncodedTrees(self.x, np.array([0, n]), np.zeros(n, np.int64), rng.integers(0, max(labels, 1), n))
@@ -52,14 +52,14 @@ class Model:
         self.w = make_vector(BITS, labels, np.float32)
         self.w[:] = np.round(rng.normal(size=len(self.w)), 1)
 
-    def look(self, w: np.ndarray):
-        return look_at(self.templates, self.x, 0, self.n, w, shift_of(BITS))
+    def sentence(self, w: np.ndarray):
+        return sentence_codes(self.templates, self.x, 0, self.n, w, shift_of(BITS))
 
     def score(self, heads, relations=None) -> float:
         """w · Φ: the features that an update adds, counted in an empty vector."""
         counts, u = np.zeros_like(self.w), np.zeros(len(self.w))
         own = np.zeros(self.n, np.int64) if relations is None else relations
-        add_features(self.look(counts), u, self.n, self.setting, self.relations, heads, own)
+        add_features(self.sentence(counts), u, self.n, self.setting, self.relations, heads, own)
         assert np.array_equal(counts, u)
         return float(self.w.astype(np.float64) @ counts)
 

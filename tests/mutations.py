@@ -31,6 +31,7 @@ import numpy as np
 import safetensors.numpy
 
 from structron.errors import StructronError
+from structron.features.gazetteer import Gazetteer
 from structron.io import modelfile
 from structron.io.tensors import MARK
 from structron.tasks.registry import TASKS, load
@@ -50,6 +51,7 @@ TASK_NAMES = (
 )
 HUGE = (2**31 - 1, 2**31, 2**40, 2**62, -1, -2, -(2**31), -(2**62))
 KINDS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+LEXICON = [("dogs", "dog", "NOUN"), ("went", "go", "VERB", "VBD", "Tense=Past")]
 PART = 500
 """Mutations that one process tries before the next one takes over: to begin takes as long as a hundred of them."""
 MOST_SECONDS, MOST_BYTES = 5.0, 1 << 30
@@ -62,13 +64,16 @@ def make_model(task: str, folder: Path) -> tuple[Path, list]:
     """A small model of a task, and sentences or texts for it."""
     path = folder / f"{task}.structron"
     if TASKS[task].texts:
-        quick: dict[str, Any] = {"compact": True, "without": ["parser", "entities"]}  # these are tried by themselves
+        quick: dict[str, Any] = {"compact": True, "lexicon": LEXICON}
+        quick |= {"without": ["parser", "entities"]}  # these are tried by themselves
         docs = toy_docs(40, 0)
         TASKS[task](**quick if task == "pipeline" else {"passes": 1}).fit(docs[:10]).save(path)
         return path, [doc.text for doc in docs[10:12]]
     if task == "lemmatizer":
         words = [[(w.form, w.upos, w.lemma) for w in sentence.words] for doc in toy_docs(40, 0) for sentence in doc]
-        TASKS[task](passes=1, columns=["form", "upos", "lemma"]).fit(words[:30]).save(path)
+        both = [[("lay", "VERB", "lie"), ("an", "DET", "a")], [("an", "DET", "a"), ("lay", "VERB", "lay")]]
+        labeler = TASKS[task](passes=1, columns=["form", "upos", "lemma"], letters=True, lexicon=LEXICON)
+        labeler.fit(words[:30] + both * 5).save(path)
         return path, words[30:33]
     trees = "parser" in task
     rows = (tree_rows if trees else chunk_rows)(40, 0)
@@ -76,7 +81,8 @@ def make_model(task: str, folder: Path) -> tuple[Path, list]:
     given |= {"bits": 14, "order": 2} if task == "graph-parser" else {}
     given |= {"average": "voted"} if task == "tagger" else {}
     given |= {"beam": 3} if task == "chunker" else {}
-    given |= {"clusters": {"the": "010", "a": "011", "dog": "1"}} if task in ("joint", "parser") else {}
+    given |= {"clusters": {"the": "010", "a": "011", "dog": "1"}} if task in ("joint", "parser", "entities") else {}
+    given |= {"gazetteers": {"X": Gazetteer.from_phrases("X", ["Ann", "the dog"])}} if task == "entities" else {}
     TASKS[task](**given).fit(rows[:30]).save(path)
     return path, rows[30:33]
 

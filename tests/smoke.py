@@ -46,6 +46,7 @@ def runs(folder: Path) -> dict[str, list[list]]:
         ],
         "check": [[bank], [bank, "--against", bank, "--json"]],
         "cluster": [[dev, "--tokenized", "--classes", "8", "--output", folder / "paths"]],
+        "lexicon": [[bank, "--output", folder / "lexicon"]],
         "import-templates": [[folder / "crf.template", "--columns", "word,pos,chunk", "--output", folder / "ours"]],
         "new-problem": [["word_order", "--output-dir", folder]],
         "serve": [[folder / "nothing.structron"]],

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,7 +19,7 @@ pytest.importorskip("nltk")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import __main__ as driver
-from benchmarks import beam, earlier, entities, scaling, speeds
+from benchmarks import accuracy, beam, earlier, entities, scaling, speeds
 from benchmarks import measure as process
 from benchmarks.measure import BEYOND, LESS, MORE, SHARE, Failed, Row, run, table
 from benchmarks.peers import features, first_sentences, read_columns, read_tags
@@ -28,6 +29,9 @@ from structron.cli.app import main
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.features.templates import load_templates
 from structron.io import read
+from structron.io.doc import Doc
+from structron.tasks.pipeline.annotate import Annotator
+from structron.tasks.pipeline.parts import VOTES, Part
 
 TRAIN, TEST = 150, 50
 SPLITS = ("train", "dev", "test")
@@ -324,3 +328,47 @@ def test_the_page_of_speeds_shows_the_figures_that_are_kept(tmp_path, monkeypatc
     (tmp_path / "run.json").write_text(json.dumps(run | {"quick": True}))
     assert speeds.main([str(tmp_path / "run.json")]) == 2
     assert speeds.PAGE.read_text("utf-8") == found
+
+
+def test_the_tables_of_pipelines_show_the_figures_that_are_kept():
+    """The page has the tables of its file; by hand: gains, ratios of times, and counts above twice gold's."""
+    text, kept = accuracy.PAGE.read_text("utf-8"), json.loads(accuracy.KEPT.read_text("utf-8"))
+    assert accuracy.written(text, kept) == text
+    scores = {f"{part} {way}": {"las": 80.0 + (way == "best")} for part in ("dev", "test") for way in accuracy.WAYS}
+    counts = {"gold": {"subjects": 3, "lemma": 0}, "default": {"subjects": 6, "lemma": 6}, "best": {"subjects": 7}}
+    lemmas = {"unknown": 4, "scripts unknown": 50.0, "letters unknown": 75.0, "scripts all": 90.0, "letters all": 95.0}
+    own = {
+        "scores": scores,
+        "counts": counts | {"best": {"subjects": 7, "no-lemma": 9}},
+        "seconds": {"test": {"default": 2.0, "best": 7.0}},
+        "lemmas": {"dev": lemmas, "test": lemmas},
+    }
+    made = accuracy.tables(dict.fromkeys(accuracy.COMPARED, own))
+    assert "| Greek-GDT | 80.00 | 81.00 | 80.00 | 81.00 | +1.00 | × 3.5 |\n" in made
+    assert "| mean of the first 5 | 80.00 | 81.00 | 80.00 | 81.00 | +1.00 | × 3.5 |\n" in made
+    assert "| Greek-GDT | 3, 6, **7** | 0, 0, 0 | 0, 0, 0 | 0, 0, 0 | 0, 0, 0 | 0, **6**, 0 | 0, 0, **9** |\n" in made
+    assert "| Greek-GDT, dev | 4 | 50.00 | 75.00 | 90.00 | 95.00 |\n" in made
+    assert "mean" not in accuracy.tables({"ud-greek-gdt": own})
+
+
+def test_the_default_pipeline_is_the_best_one_without_the_other_parsers():
+    part = SimpleNamespace(roles_=SimpleNamespace(inputs=[]))
+    best = Annotator({}, dict.fromkeys(("tagger", *VOTES, "entities"), part))
+    found = accuracy.annotators(SimpleNamespace(model_=best))
+    assert found["best"] is best
+    assert list(found["default"].trained) == ["tagger", "parser", "entities"]
+
+
+def test_lemmas_with_and_without_letters():
+    """By hand: three of four words are unknown; scripts have one of them right, letters two, and both the known one."""
+    doc = Doc.from_conllu(
+        "".join(f"{k}\t{form}\t{form.lower()}" + "\t_" * 7 + "\n" for k, form in enumerate("ABCD", 1))
+    )
+    guesses = {None: [["a", "b", "x", "x"]], "speller": [["a", "b", "c", "x"]]}
+    own = SimpleNamespace(speller_="speller", predict=lambda rows, jobs: guesses[own.speller_])
+    nlp = SimpleNamespace(parts_={"lemmatizer": Part(("form",), ("lemma",))}, part=lambda name: own)
+    found = accuracy.lemmas(nlp, [doc], {"A"})
+    assert found == pytest.approx(
+        {"unknown": 3, "scripts unknown": 100 / 3, "scripts all": 50, "letters unknown": 200 / 3, "letters all": 75}
+    )
+    assert own.speller_ == "speller"

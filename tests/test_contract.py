@@ -23,7 +23,6 @@ from structron.features.gazetteer import Gazetteer
 from structron.fields import DEFAULT, Option, Options, default_of, options_of
 from structron.io import modelfile
 from structron.learn.loop import timeless
-from structron.options import Documents
 from structron.tasks.capabilities import ROWS, able, reason
 from structron.tasks.options import TASKS as LIGHT
 from structron.tasks.registry import TASKS, TRAINABLE
@@ -345,7 +344,7 @@ def test_going_on_with_more_data(case, model, tmp_path):
     fresh = case.make().partial_fit(case.train)
     assert bytes_of(fresh, tmp_path / "a") == bytes_of(model, tmp_path / "b")
     if not case.goes_on:
-        with pytest.raises(StructronError, match="training cannot continue from such a model; expected "):
+        with pytest.raises(StructronError, match="training cannot continue from a model with seen; expected "):
             fresh.partial_fit(case.train)
         return
     model.save(tmp_path / "m")
@@ -542,6 +541,7 @@ def runs_with(kind: Any, what: str) -> dict[str, Any] | None:
         "templates": {"templates": case.templates or ["w[0]"]},
         "gazetteers": {"gazetteers": {"THE": Gazetteer.from_phrases("THE", ["the"])}},
         "clusters": {"clusters": {"the": "01", "a": "00"}},
+        "lexicon": {"lexicon": [("the", "the", "DET"), ("dogs", "dog", "NOUN", "NNS", "Number=Plur")]},
         "tag_dictionary": {"tag_dictionary": 1},
         "non_local": {"non_local": ["phrase"]},
         "jobs": {"jobs": 2},
@@ -602,8 +602,8 @@ def test_every_cell_of_the_capability_table(task, what, tmp_path):
     if what == "gazetteers":
         marking = model.part("entities") if task == "pipeline" else model
         assert "gaz_THE[0]" in map(str, marking.extractor_.templates)
-    if what == "clusters":
-        assert f"clusters {model.clusters_.label}" in model.signature_
+    if what in ("clusters", "lexicon"):
+        assert f"{what} {model.tables_[what].label}" in model.signature_
     model.save(tmp_path / "m")
     again = structron.load(tmp_path / "m")
     assert again.predict(case.inputs) == model.predict(case.inputs)
@@ -611,14 +611,18 @@ def test_every_cell_of_the_capability_table(task, what, tmp_path):
         assert again.part("tagger").clusters_ is again.part("parser").clusters_ is again.clusters_
         names = [name for name in modelfile.load(tmp_path / "m")[1] if "clusters" in name]
         assert sorted(names) == ["clusters_keys", "clusters_numbers", "clusters_paths"]
+    if what == "lexicon" and task == "pipeline":
+        parts = [again.part(name).lexicon_ for name in ("tagger", "lemmatizer")]
+        assert [own is again.lexicon_ for own in parts] == [True, True]
+        names = [name for name in modelfile.load(tmp_path / "m")[1] if "lexicon_" in name]
+        assert sorted(names) == ["lexicon_entries", "lexicon_keys", "lexicon_numbers"]
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_no_option_is_there_only_to_be_refused(task):
-    """But for the tagger's features of documents: functions of the user's own work."""
     kind = TASKS[task]
-    refused = kind.lacks.keys() & options_of(kind).keys()
-    assert refused == (set(options_of(Documents)) if task == "tagger" else set())
+    assert not kind.lacks.keys() & options_of(kind).keys()
+    assert all(options_of(kind)[name].flag is None for name in kind.flagless)
 
 
 @pytest.mark.parametrize("task", TRAINABLE)

@@ -111,9 +111,9 @@ def test_the_tagger_is_that_of_python_crfsuite(crf):
         crf.tagger_.tag()
     with pytest.raises(StructronError, match="'X'"):
         tagger.marginal("X", 0)
-    with pytest.raises(StructronError, match="place 99; expected 0 to"):
+    with pytest.raises(StructronError, match="position 99; expected 0 to"):
         tagger.marginal("O", 99)
-    with pytest.raises(StructronError, match="no probability of a whole sequence"):
+    with pytest.raises(StructronError, match="a whole sequence has no probability"):
         tagger.probability(["O"])
 
 
@@ -150,7 +150,7 @@ def test_marginals_may_be_calibrated_by_data_of_ones_own():
     crf = CRF(max_iterations=3, calibrate_saved=False).fit(X[:100], Y[:100])
     again = pickle.loads(pickle.dumps(crf))
     assert again.labeler_.temperature_ is None
-    with pytest.raises(StructronError, match="the training data are no longer there"):
+    with pytest.raises(StructronError, match="the training data are no longer available"):
         again.predict_marginals(X[:1])
     again.calibrate(X[200:300], Y[200:300])
     assert again.predict_marginals_single(X[0])[0].keys() == set(LABELS)

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 
 import nbformat
@@ -58,11 +59,35 @@ def test_a_notebook_is_its_page(name):
 def test_the_version_is_the_same_everywhere():
     """Release notes and citation name it, and the files of the one before are kept (tests/models)."""
     version = structron.__version__
-    assert re.search(
-        rf"^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+    released = re.search(
+        rf"^## {re.escape(version)} - (\d{{4}}-\d\d-\d\d)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
     )
-    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert released
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {version}\n" in citation
+    assert f"\ndate-released: {released[1]}\n" in citation
     assert f">{version}</text>" in (ROOT / "docs" / "assets" / "badge-version.svg").read_text()
+    assert f"![version {version}]" in (ROOT / "README.md").read_text()
+
+
+def test_the_licences_are_the_same_everywhere():
+    """That of the code, of the English model, and of the clusters in it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["license"] == "Apache-2.0 AND CC-BY-SA-4.0 AND MIT"
+    texts = ("Apache License", "Attribution-ShareAlike 4.0 International", "MIT License")
+    found = "".join((ROOT / file).read_text(encoding="utf-8") for file in project["license-files"])
+    assert all(text in found for text in texts)
+    assert "\nlicense: Apache-2.0 " in (ROOT / "CITATION.cff").read_text()  # a list there means that one may choose
+    last = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[-1]
+    assert all(name in last for name in ("Apache-2.0", "CC BY-SA 4.0", "MIT"))
+
+
+def test_the_documentation_is_short():
+    """Words outside tables; all words of the first page."""
+    others = [ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")]
+    lines = (line for path in (*PAGES, *others) for line in path.read_text(encoding="utf-8").splitlines())
+    assert sum(len(line.split()) for line in lines if not line.startswith("|")) <= 40_000
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 700
 
 
 def test_outputs_are_compared():

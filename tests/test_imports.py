@@ -1,7 +1,11 @@
-"""The arrows between modules: they run down the layers, never up or in a circle, and a plain chunker needs few."""
+"""The arrows between modules: they run down the layers, never up or in a circle, and a plain chunker needs few.
+
+And one class a name: a name that is read anywhere in the package says which class is meant.
+"""
 
 import ast
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
@@ -60,8 +64,13 @@ def imports_in(node: ast.AST, late: bool = False) -> Iterator[tuple[ast.Import |
             yield from imports_in(child, late or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text())
+
+
 def arrows_of(source: str) -> Iterator[Arrow]:
-    for node, late in imports_in(ast.parse(MODULES[source].read_text())):
+    for node, late in imports_in(tree_of(source)):
         if isinstance(node, ast.Import):
             yield from (Arrow(source, alias.name, late) for alias in node.names)
             continue
@@ -118,7 +127,7 @@ PLAIN = """
 import json, sys
 import structron
 rows = [[("a", "N", "B-X"), ("b", "V", "O")], [("b", "N", "O")]]
-chunker = structron.Chunker(passes=1)
+chunker = structron.Chunker(passes=1, runs=1)
 imported = [name for name in sys.modules if name.startswith("structron")]
 chunker.fit(rows, dev=rows).predict(rows)
 print(json.dumps([imported, [name for name in sys.modules if name.startswith("structron")]]))
@@ -133,15 +142,36 @@ def plain() -> list[list[str]]:
     return json.loads(done.stdout)
 
 
+OTHERS = [
+    *("beam", "queue", "swvp", "mixed", "documents", "graph", "alma", "joint", "segments", "trees.", "cli"),
+    *(
+        "several",
+        "committee",
+        "shards",
+        "bpm",
+        "cluster",
+        "votes",
+        "show.",
+        "gazetteer",
+        "lexicon",
+        "choices",
+        "wordtable",
+        "wordforms",
+    ),
+]
+"""Words in the names of modules that a chunker of one run, with exact search over all labels, does without."""
+
+
 def test_a_plain_chunker_knows_nothing_of_other_searches(plain):
-    others = ("beam", "queue", "swvp", "mixed", "documents", "graph", "alma", "joint", "segments", "trees.", "cli")
+    """Nor of shards, committees, votes, clusters, gazetteers and drawing: who uses them imports them."""
     for imported in plain:
         assert "structron.learn.chain" in imported
-        assert not [module for module in imported if any(word in module for word in others)]
+        assert not [module for module in imported if any(word in module for word in OTHERS)]
 
 
 def test_imports_inside_functions_are_for_what_most_do_without(plain):
-    """Parts of the package that a plain chunker never loads, and libraries that not everybody has or waits for."""
+    """The rule: an import stands inside a function only if a plain chunker never loads the module, or it is a library
+    that not everybody has or waits for. All other imports stand at the top."""
     late = {arrow for arrow in arrows() if arrow.late}
     own = {arrow for arrow in late if arrow.target in MODULES}
     assert own
@@ -151,8 +181,26 @@ def test_imports_inside_functions_are_for_what_most_do_without(plain):
 
 
 def test_editors_see_every_estimator_with_its_options():
-    tree = ast.parse(MODULES["structron.tasks.typed"].read_text())
-    seen = {node.name: ast.unparse(node.bases[0]) for node in tree.body if isinstance(node, ast.ClassDef)}
+    body = tree_of(TYPED).body
+    seen = {node.name: ast.unparse(node.bases[0]) for node in body if isinstance(node, ast.ClassDef)}
     public = {name: getattr(structron, name) for name in structron.__all__}
     estimators = {name: kind for name, kind in public.items() if hasattr(kind, "options_class")}
     assert seen == {name: f"options.{kind.options_class.__name__}" for name, kind in estimators.items()}
+
+
+TYPED = "structron.tasks.typed"
+"""What editors see of estimators: for each public one a class of its name."""
+ONE_PER_PAPER = {"Scale"}
+"""Each experiment says how large its quick and its full run are; nobody sees two of them."""
+
+
+def test_no_two_classes_share_a_name():
+    found = defaultdict(list)
+    for module in MODULES.keys() - {TYPED}:
+        for node in ast.walk(tree_of(module)):
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(module)
+    assert len(found) > 300
+    shared = {name: modules for name, modules in found.items() if len(modules) > 1}
+    assert shared.keys() == ONE_PER_PAPER
+    assert all(module.startswith("structron.experiments.") for name in ONE_PER_PAPER for module in shared[name])

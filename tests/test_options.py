@@ -108,9 +108,12 @@ def test_defaults_follow_from_other_options(given, expected):
     [
         ({"margin": 5, "alma": 0.5}, r"margin 5 and alma 0\.5: expected one of the two"),
         ({"update": "erly"}, "unknown update 'erly'"),
-        ({"swvp": "a-wm", "update": "laso"}, "swvp: a-wm with update laso; expected any update but laso"),
-        ({"swvp": "a-wm", "alma": 0.9, "update": "early"}, r"swvp: a-wm with alma 0\.9"),
-        ({"swvp": "a-wm", "margin": 2.0}, r"swvp: a-wm with margin 2\.0"),
+        (
+            {"swvp": "a-wm", "update": "laso"},
+            "swvp: a-wm cannot be combined with update laso; expected any update",
+        ),
+        ({"swvp": "a-wm", "alma": 0.9, "update": "early"}, r"swvp: a-wm cannot be combined with alma 0\.9"),
+        ({"swvp": "a-wm", "margin": 2.0}, r"swvp: a-wm cannot be combined with margin 2\.0"),
     ],
     ids=str,
 )

@@ -69,6 +69,12 @@ def both_readings(token):
 # -- attributes ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", [SequenceLabeler, CRF])
+def test_it_inherits_little(kind):
+    """What scikit-learn wants as attributes set by the constructor are the fields of two groups of options."""
+    assert len([base for base in kind.__mro__ if base.__module__.partition(".")[0] == "structron"]) <= 6
+
+
 @pytest.mark.parametrize(
     "token",
     [

@@ -1,12 +1,15 @@
 """A sample of what `make torture` tries in full: crafted models stand in test_mutations.py, mistakes in
 tasks/test_own_guard.py."""
 
+from itertools import pairwise
+
 import pytest
 
-from torture.__main__ import run
+from torture.__main__ import main, run
 from torture.frame import Found, Job, tried
 from torture.inputs import Given
-from torture.ledger import Ledger
+from torture.ledger import Ledger, report
+from torture.writes import WAYS, place_of
 
 
 @pytest.mark.slow
@@ -35,22 +38,47 @@ class Trials:
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     path, trials = tmp_path / "build" / "ledger", Trials()
-    assert run("models", trials.jobs("one", "two"), Ledger(path), 1).trials == 4
+    assert run("models", trials.jobs("one", "two"), Ledger(path), 1, seed=1).trials == 4
     with path.open("a") as stream:
         stream.write('{"part": "models", "name": "thr')  # killed while it wrote
-    found = run("models", trials.jobs("one", "two", "three"), Ledger(path), 2)
+    found = run("models", trials.jobs("one", "two", "three"), Ledger(path), 2, seed=1)
     assert trials.done == ["one", "two", "three"]
     assert found.counts == {"a/refused": 3, "b/used": 3}
 
 
 def test_what_failed_is_tried_again_and_reported(tmp_path):
     path, trials = tmp_path / "ledger", Trials(bad="two")
-    assert run("models", trials.jobs("one", "two"), Ledger(path), 1).failures == ["failed: it broke"]
-    assert "- 1 ×: `failed: it broke`" in Ledger(path).report()
+    assert run("models", trials.jobs("one", "two"), Ledger(path), 1, seed=3).failures == ["failed: it broke"]
+    assert "- 1 ×: `failed: it broke`" in report(Ledger(path).lines())
     trials.bad = ""
-    assert run("models", trials.jobs("one", "two"), Ledger(path), 1).failures == []
+    assert run("models", trials.jobs("one", "two"), Ledger(path), 1, seed=3).failures == []
     assert trials.done == ["one", "two", "two"]
-    report = Ledger(path).report()
-    assert "| models | 4 | 2 refused, 2 used | 0 |" in report
-    assert "| a | 2 | 0 |" in report
-    assert "1 trials failed before, and do not now." in report
+    said = report(Ledger(path).lines())
+    assert "| 3 | 4 | 2 refused, 2 used | 0 |" in said
+    assert "| a | 2 | 0 |" in said
+    assert "1 trials failed before, and do not now." in said
+
+
+def test_runs_of_several_days_stand_side_by_side(tmp_path, capsys):
+    page, first, second = tmp_path / "torture.md", tmp_path / "first", tmp_path / "second"
+    first.write_text('{"begun": "2026-01-01 00:00:00"}\n')
+    for path, names, seed in ((first, ("one",), 1), (second, ("two", "three"), 2)):
+        run("models", Trials().jobs(*names), Ledger(path), 1, seed)
+        assert main(["--report", str(page), "--ledger", str(path)]) == 0
+    run("models", Trials().jobs("four"), Ledger(first), 1, 1)  # the first run goes on: its line is made again
+    for _ in range(2):
+        assert main(["--report", str(page), "--ledger", str(first)]) == 0
+    said = page.read_text()
+    assert "| 1 | 4 | 2 refused, 2 used | 0 |" in said
+    assert "| 2 | 4 | 2 refused, 2 used | 0 |" in said
+    assert "| a | 4 | 0 |" in said
+    assert len((tmp_path / "torture.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("calls", [1, 2, 12, 355])
+def test_a_walk_visits_every_call_in_every_way(calls):
+    places = [place_of(number, calls) for number in range(3 * calls)]
+    assert sorted(places) == sorted((n, way) for n in range(1, calls + 1) for way in WAYS)
+    if calls > 100:  # any hundredth of a walk is spread over all of it
+        seen = sorted(n for n, _ in places[50:60])
+        assert max(b - a for a, b in pairwise([0, *seen, calls])) < calls / 3

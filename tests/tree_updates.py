@@ -6,7 +6,7 @@ from graphs import add_features
 from structron import GraphParser
 from structron.kernels.jit import entry
 from structron.learn.graph import GraphLearner
-from structron.search.graph.features import look_at
+from structron.search.graph.features import sentence_codes
 from structron.update.trees import make_sums, touch_rank
 from structron.weights.hashed import shift_of
 
@@ -43,9 +43,9 @@ def features(learner: GraphLearner, e: int, heads, relations=None) -> np.ndarray
     """Φ(x, tree), every feature of the tree counted; float64[cells]."""
     start, n = bounds(learner, e)
     counts, u = np.zeros_like(learner.store.w), np.zeros_like(learner.store.u)
-    look = look_at(learner.templates, learner.trees.x, start, n, counts, shift_of(learner.bits))
+    sentence = sentence_codes(learner.templates, learner.trees.x, start, n, counts, shift_of(learner.bits))
     own = np.zeros(n, np.int64) if relations is None else relations
-    add_features(look, u, n, learner.setting, learner.relations, heads, own)
+    add_features(sentence, u, n, learner.setting, learner.relations, heads, own)
     return counts.astype(np.float64)
 
 
@@ -53,7 +53,7 @@ def ranking_features(learner: GraphLearner, e: int, heads) -> np.ndarray:
     """The same in the fast model."""
     start, n = bounds(learner, e)
     counts, u = np.zeros_like(learner.store.w), np.zeros_like(learner.store.u)
-    look = look_at(learner.templates, learner.trees.x, start, n, counts, shift_of(learner.bits))
+    sentence = sentence_codes(learner.templates, learner.trees.x, start, n, counts, shift_of(learner.bits))
     for m in range(1, n + 1):
-        entry(touch_rank)(look, make_sums(u, 1.0, 1.0), int(heads[m - 1]), m, 1.0)
+        entry(touch_rank)(sentence, make_sums(u, 1.0, 1.0), int(heads[m - 1]), m, 1.0)
     return counts.astype(np.float64)

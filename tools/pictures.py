@@ -83,6 +83,8 @@ def answer(page: Page, count: int) -> None:
             const labels = right[item.words.map((word) => word.form).join(" ")];
             await ask("answer", labels && { sentence: item.sentence, known: { labels }, predicted: item.predicted }
                 || { sentence: item.sentence });
+            const learning = async () => (await (await fetch("/api/teach/status")).json()).learning;
+            while (await learning()) await new Promise((done) => setTimeout(done, 20)); // people take longer
         }"""
         page.evaluate(script, right)
 

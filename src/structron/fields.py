@@ -148,11 +148,50 @@ def free(help: str, *, default: Any, **known: Any) -> Any:
     return _option(help, default, **known)
 
 
+class _FieldsSignature:
+    """The signature of a class of options, made of its fields when somebody asks; None: it has a constructor."""
+
+    def __get__(self, options: Any, kind: Any) -> inspect.Signature | None:
+        if kind.__init__ is not Options.__init__:
+            return None
+        order = sorted(fields_of(kind), key=lambda own: bool(own.kw_only))
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        found = [(own, inspect.Parameter.empty if own.default is dataclasses.MISSING else own.default) for own in order]
+        return inspect.Signature(
+            [
+                inspect.Parameter(own.name, kinds[bool(own.kw_only)], default=default, annotation=own.type)
+                for own, default in found
+            ],
+            return_annotation=None,
+        )
+
+
 class Options:
     """An object whose parameters are dataclass fields."""
 
+    __signature__ = _FieldsSignature()
+
     section: ClassVar[str] = "learning"
     """Where the help text has the options of a group: one of SECTIONS."""
+
+    def __init__(self, *given: Any, **values: Any) -> None:
+        """What a dataclass's own constructor does: one for all classes takes far less of the start of every command
+        than one that is compiled for each."""
+        name, fields = f"{type(self).__name__}.__init__()", fields_of(type(self))
+        places = [own.name for own in fields if not own.kw_only]
+        if len(given) > len(places):
+            raise TypeError(f"{name} takes {len(places)} positional arguments; {len(given)} were given")
+        for place, value in zip(places, given, strict=False):
+            if place in values:
+                raise TypeError(f"{name} got multiple values for argument {place!r}")
+            values[place] = value
+        for own in fields:
+            value = values.pop(own.name, own.default)
+            if value is dataclasses.MISSING:
+                raise TypeError(f"{name} missing 1 required argument: {own.name!r}")
+            setattr(self, own.name, value)
+        for unknown_name in values:
+            raise TypeError(f"{name} got an unexpected keyword argument {unknown_name!r}")
 
     def get_params(self) -> dict[str, Any]:
         """The present value of every parameter."""
@@ -192,22 +231,27 @@ _Kind = TypeVar("_Kind", bound=type[Any])
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(whole, real, switch, choice, free, field))
-def options(defaults: Mapping[str, Any] = MappingProxyType({})) -> Callable[[_Kind], _Kind]:
-    """Make a class a dataclass of its options; `defaults` replace those of options that it inherits."""
+def options(defaults: Mapping[str, Any] = MappingProxyType({}), init: bool = False) -> Callable[[_Kind], _Kind]:
+    """Make a class a dataclass of its options; `defaults` replace those of options that it inherits, and those that
+    its `flagless` names are not on the command line. init: with a constructor of its own, which lists the parameters.
+    """
 
     def decorate(kind: _Kind) -> _Kind:
         own = inspect.get_annotations(kind)
-        for declared in (value for value in vars(kind).values() if isinstance(value, dataclasses.Field)):
-            option = declared.metadata.get("option")
-            if option is not None and not option.section:
-                declared.metadata = MappingProxyType({"option": dataclasses.replace(option, section=kind.section)})
+        changed = {*defaults, *vars(kind).get("flagless", ())} - {*own}
         for base in reversed(kind.__mro__[1:]):
             inherited = {f.name: f for f in dataclasses.fields(base)} if dataclasses.is_dataclass(base) else {}
-            for name in inherited.keys() & defaults.keys():
-                own[name] = inherited[name].type
-                setattr(kind, name, field(default=defaults[name], metadata=inherited[name].metadata))
+            for name in inherited.keys() & changed:
+                found = inherited[name]
+                own[name] = found.type
+                setattr(kind, name, field(default=defaults.get(name, found.default), metadata=found.metadata))
+        for name, declared in vars(kind).items():
+            if isinstance(declared, dataclasses.Field) and (option := declared.metadata.get("option")) is not None:
+                flag = None if name in vars(kind).get("flagless", ()) else option.flag
+                option = dataclasses.replace(option, flag=flag, section=option.section or kind.section)
+                declared.metadata = MappingProxyType({"option": option})
         kind.__annotations__ = own
-        made: Any = dataclass(kw_only=True, eq=False, repr=False)(kind)
+        made: Any = dataclass(kw_only=True, eq=False, repr=False, init=init)(kind)
         made.__doc__ = documented(made)
         return made
 

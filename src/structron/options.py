@@ -25,7 +25,7 @@ MIXES = ("changes", "uniform", "errors")
 QUEUES = ("greedy", "beam", "first-goal", "cut", "best-first", "a-star", "exhaustive")
 
 
-class Task(Options):
+class TaskOptions(Options):
     """A task, as far as it is known without its estimator."""
 
     task: ClassVar[str]
@@ -34,6 +34,9 @@ class Task(Options):
 
     lacks: ClassVar[Mapping[str, str]] = {}
     """What the task cannot do, and why: methods, options, and values of options ("average voted")."""
+
+    flagless: ClassVar[Mapping[str, str]] = {}
+    """Options that the task has in Python and not on the command line, and why."""
 
     texts: ClassVar[bool] = False
     """Whether it learns from documents of text (io.doc.Doc), not from rows."""
@@ -167,7 +170,7 @@ class Search:
     def checked(self) -> Self:
         """Itself; weighted violations do not go with everything."""
         if getattr(self.update, "expected", False) and self.alma is not None:
-            raise StructronError("update: a rule with expected=True and alma; expected one of the two")
+            raise StructronError("update: expected=True cannot be combined with alma; expected one of the two")
         if self.swvp is None:
             return self
         means = self.update in LASO or getattr(self.update, "mean", False) or getattr(self.update, "go_on", False)
@@ -175,7 +178,7 @@ class Search:
         for what, value in given.items():
             if value is not None:
                 expected = "expected any update but laso, and neither alma nor margin"
-                raise StructronError(f"swvp: {self.swvp.variant} with {what} {value}; {expected}")
+                raise StructronError(f"swvp: {self.swvp.variant} cannot be combined with {what} {value}; {expected}")
         return self
 
     def __str__(self) -> str:
@@ -208,31 +211,21 @@ class Margins(Options):
         none="none",
     )
 
-    def steps(self, learning: bool = True) -> Search:
-        """The steps that the options stand for: those left to their default follow from the others.
+    def steps(self) -> Search:
+        """The steps that the options stand for: those left to their default follow from the others."""
+        return self._steps(None)
 
-        learning: a user's functions, of which a file keeps the names alone, have to be there.
-        """
-        alma, margin, swvp = self.alma, self.margin, self.weighted(learning)
+    def _steps(self, swvp: Any, default_update: bool = True) -> Search:
+        """swvp: the weighted violations asked for.   default_update: whether the update is the one that the default
+        margin was chosen for."""
+        alma, margin = self.alma, self.margin
         if alma == DEFAULT:
             alma = self.task_defaults.get("alma") if margin in (None, DEFAULT) and swvp is None else None
         if margin == DEFAULT:
-            margin = (
-                self.task_defaults.get("margin")
-                if alma is None and swvp is None and self._is_default_update()
-                else None
-            )
+            margin = self.task_defaults.get("margin") if alma is None and swvp is None and default_update else None
         if margin is not None and alma is not None:
             raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (--alma none)")
         return Search(alma=alma, margin=margin, swvp=swvp).checked()
-
-    def weighted(self, learning: bool) -> Any:
-        """The weighted violations asked for, or None."""
-        return None
-
-    def _is_default_update(self) -> bool:
-        """Whether the update is the one that the usual margin was chosen for."""
-        return True
 
 
 @options()
@@ -241,7 +234,12 @@ class Stepping(Weighted, Margins):
 
     section: ClassVar[str] = "research"
 
-    def weighted(self, learning: bool) -> Any:
+    def steps(self) -> Search:
+        return self._steps(self._weighted(learning=True))
+
+    def _weighted(self, learning: bool) -> Any:
+        """The weighted violations asked for, or None. learning: a user's functions, of which a file keeps the names
+        alone, have to be there."""
         if self.swvp is None:
             return None
         from structron.update.swvp import FAMILIES, Swvp
@@ -285,7 +283,7 @@ class Searching(Stepping):
 
         learning: a user's functions, of which a file keeps the names alone, have to be there.
         """
-        steps, update, beam = self.steps(learning), self.update, self.beam
+        steps, update, beam = self._steps(self._weighted(learning), self._is_default_update()), self.update, self.beam
         if update in (None, DEFAULT):
             update = self._usual_update(steps)
         if learning and isinstance(update, str) and update not in UPDATES:
@@ -352,6 +350,21 @@ class WordClusters(Options):
 
 
 @options()
+class WordLexicon(Options):
+    """Lemmas and tags of words from elsewhere."""
+
+    section: ClassVar[str] = "features"
+
+    lexicon: Any = free(
+        "Lexicon: lines of form, lemma and UPOS (possibly XPOS, FEATS); all of it is stored in the model.",
+        default=None,
+        metavar="FILE",
+        stored=False,
+        fixed=True,
+    )
+
+
+@options()
 class Gazetteers(Options):
     """Lists of names."""
 
@@ -383,7 +396,7 @@ class Partial(Options):
 
 
 @options()
-class Tokens(Gazetteers, WordClusters, Cutoff, Templates):
+class Tokens(Gazetteers, WordClusters, WordLexicon, Cutoff, Templates):
     """Features of tokens in columns."""
 
     columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
@@ -414,7 +427,7 @@ class TagDictionary(Options):
         "Words seen N times or more only get labels they were seen with (0: off).", default=0, least=0
     )
     closed_classes: bool = switch(
-        "Words only get labels of closed classes that they were seen with.", default=False, flag="--closed-classes"
+        "Give a word a closed-class label only if it was seen with it.", default=False, flag="--closed-classes"
     )
 
 
@@ -612,7 +625,7 @@ class Transitions(Compact):
         section="search",
     )
     limit_relations: bool = switch(
-        "Only relations that were seen with a pair of tags, and only trees without what training data never have.",
+        "Use only relations seen with a pair of tags, and avoid what trees of the training data never have.",
         default=True,
         flag=None,
     )
@@ -645,8 +658,13 @@ class Graphs(Options):
     bits: int = whole("The model has 2^N hashed weights (graph-parser).", default=24, least=10, most=30, flag=None)
 
 
+def many_roots(task: TaskOptions) -> bool:
+    """Whether trees may have several roots; parsers without that option find trees with a single one."""
+    return not getattr(task, "single_root", True)
+
+
 @options()
-class Pipelines(Gazetteers, WordClusters, Texts, Compact):
+class Pipelines(Gazetteers, WordClusters, WordLexicon, Texts, Compact):
     """From text to trees."""
 
     without: Sequence[str] = free(

@@ -50,7 +50,7 @@ INSIDE_NAME = frozenset({"flat", "compound", "fixed", "goeswith", "det", "amod",
 FILE, SETTINGS = "model.structron", "cfg"
 
 
-class Cut(NamedTuple):
+class SentenceBounds(NamedTuple):
     """A spaCy document cut into sentences (first token, the one after the last), and those with words in them."""
 
     bounds: list[tuple[int, int]]
@@ -187,7 +187,7 @@ class Component(Pipe):
             )
         return [[sentence.start for sentence in doc.sentences] for doc in tokenizer.predict(texts, jobs=self.jobs)]
 
-    def _write_columns(self, doc: Doc, own: Analysis, cut: Cut, written: set[str]) -> None:
+    def _write_columns(self, doc: Doc, own: Analysis, cut: SentenceBounds, written: set[str]) -> None:
         names = [name for name, columns in COLUMNS.items() if not written.isdisjoint(columns)]
         if not names or not len(doc):
             return
@@ -202,7 +202,7 @@ class Component(Pipe):
             new = np.where(old == 0, new, old)
         _set(doc, names, new)
 
-    def _write_entities(self, doc: Doc, own: Analysis, cut: Cut) -> None:
+    def _write_entities(self, doc: Doc, own: Analysis, cut: SentenceBounds) -> None:
         taken = set() if self.overwrite else {token.i for token in doc if token.ent_iob_ in ("B", "I")}
         spans = [
             Span(doc, row[entity.first], row[entity.last - 1] + 1, entity.label)
@@ -269,13 +269,13 @@ def _matched(doc: Doc, starts: list[int]) -> set[int]:
     return {0, *found[1:]}
 
 
-def _cut(doc: Doc, starts: set[int]) -> Cut:
+def _cut(doc: Doc, starts: set[int]) -> SentenceBounds:
     bounds = list(pairwise([*sorted(starts), len(doc)]))
     words = [[k for k in range(lo, hi) if not doc[k].is_space] for lo, hi in bounds]
-    return Cut(bounds, [row for row in words if row])
+    return SentenceBounds(bounds, [row for row in words if row])
 
 
-def _unannotated(doc: Doc, cut: Cut) -> Analysis:
+def _unannotated(doc: Doc, cut: SentenceBounds) -> Analysis:
     places = [(token.idx, token.idx + len(token)) for token in doc]
     return Analysis.from_spans(doc.text, [[places[k] for k in row] for row in cut.words])
 
@@ -311,7 +311,7 @@ def _lemma(doc: Doc, place: int, word: Word | None) -> int:
     return 0 if word.lemma == NOTHING != word.form else doc.vocab.strings.add(word.lemma)
 
 
-def _write_sentences(doc: Doc, own: Analysis, cut: Cut, parsed: bool) -> None:
+def _write_sentences(doc: Doc, own: Analysis, cut: SentenceBounds, parsed: bool) -> None:
     """Set where sentences start; with trees where there are some."""
     if not len(doc):
         return
@@ -324,7 +324,7 @@ def _write_sentences(doc: Doc, own: Analysis, cut: Cut, parsed: bool) -> None:
     _set(doc, ["SENT_START"], starts.astype(np.uint64))
 
 
-def _tree(doc: Doc, own: Analysis, cut: Cut) -> tuple[np.ndarray, np.ndarray]:
+def _tree(doc: Doc, own: Analysis, cut: SentenceBounds) -> tuple[np.ndarray, np.ndarray]:
     """The head of each token (its own place: a root) and its relation; one root for every sentence."""
     add = doc.vocab.strings.add
     heads, relations = np.arange(len(doc)), np.full(len(doc), add(LOOSE), np.uint64)

@@ -72,7 +72,7 @@ def test_long_text_in_blocks_is_written_as_in_one_piece(run, texts, tmp_path, mo
     file = write(tmp_path / "long.txt", gap.join(doc.text for doc in toy_docs(40, 9)))
     args = ["annotate", file, "-m", texts / "tokenizer"]
     whole = {f: run(*args, "-f", f).out for f in FORMATS}
-    monkeypatch.setattr(stream, "BLOCK", 200)
+    monkeypatch.setattr(stream, "BLOCK_CHARACTERS", 200)
     assert {f: run(*args, "-f", f).out for f in FORMATS} == whole
     assert Doc.from_conllu(whole["conllu"]).text == file.read_bytes().decode()
 
@@ -129,7 +129,7 @@ def test_what_was_written_is_told(run, texts, tmp_path, monkeypatch):
     assert run(*args, args[1], "-o", out).err.startswith(
         f"{args[1]}: given more than once; it is read only once\n{counts}"
     )
-    monkeypatch.setattr("structron.runtime.progress.EVERY", 0.0)
+    monkeypatch.setattr("structron.runtime.progress.LINE_SECONDS", 0.0)
     first = run(*args, "-o", out).err.splitlines()[0]
     assert first.startswith(f"{len(whole.sentences)} sentences, {len(whole.words)} words, ")
 
@@ -148,7 +148,7 @@ def test_mistakes(refuses, texts, toy, tmp_path):
     refuses("annotate", texts / "test.txt", "-m", toy.tagger, says="a tagger model; expected a pipeline or a tokenizer")
     refuses("annotate", "-m", texts / "tokenizer", "--fast", "--text", "x", says="--fast: not available")
     refuses("annotate", write(tmp_path / "l1", b"caf\xe9\n"), "-m", texts / "pipeline", says=":1: not valid")
-    refuses("predict", texts / "pipeline", texts / "test.conllu", says="a pipeline model works on plain text")
+    refuses("predict", texts / "pipeline", texts / "test.conllu", says="a pipeline model reads plain text")
     refuses("inspect", texts / "pipeline", "--label", "x", says="inspect: not available")
     refuses("inspect", texts / "pipeline", "--part", "cook", says="unknown part 'cook'; expected one of: tokenizer")
     refuses("inspect", texts / "tokenizer", "--part", "parser", says="--part: ")

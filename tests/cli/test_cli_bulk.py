@@ -139,7 +139,7 @@ def test_mistakes_touch_nothing(toy, refuses, tokenizer, tmp_path):
         ([source], [], f"{source}: cannot be read (a folder)"),
         ([source / "*", tmp_path / "more" / "*"], [], f"both would become {out / 'f0.conll'}"),
         ([source / "f0.conll", tmp_path / "link" / "f0.conll"], [], "both would become"),
-        ([source / "*"], ["-o", tmp_path / "o"], "--output: expected only --output-dir"),
+        ([source / "*"], ["-o", tmp_path / "o"], "--output: cannot be combined with --output-dir"),
         ([source / "*"], ["--nbest", "2", "--forced"], "--nbest: cannot be combined"),
         ([source / "*"], ["--ray", "127.0.0.1:1"], "ray: 127.0.0.1:1: the cluster cannot be reached"),
     ):
@@ -153,7 +153,7 @@ def test_mistakes_touch_nothing(toy, refuses, tokenizer, tmp_path):
     refuses(*args, source / "*", "--output-dir", source / "f1.conll", says="f1.conll")
     refuses(*args, source / "*.conll", says="2 files")
     refuses(*args, source / "f0.conll", "--ray", "auto", says="--ray: expected files and --output-dir")
-    refuses("annotate", "-m", tokenizer, "--text", "x", "--output-dir", out, says="--text: expected only --output-dir")
+    refuses("annotate", "-m", tokenizer, "--text", "x", "--output-dir", out, says="--text: cannot be combined")
     refuses("annotate", "-m", tokenizer, source / "*", "--output-dir", out, "-f", "xml", says="unknown format 'xml'")
     assert not out.exists()
     assert contents(source) == before

@@ -51,14 +51,12 @@ def test_a_text_in_every_form(run, text, tmp_path, monkeypatch):
 
 
 def test_mistakes(refuses, text, tmp_path):
-    refuses(
-        "cluster", text, "--annotated", "--vectors", says="--annotated, --tokenized, --vectors: expected one of them"
-    )
+    refuses("cluster", text, "--annotated", "--vectors", says="--tokenized, --vectors: expected only one of them")
     refuses("cluster", says="Missing argument 'FILE …'")
     refuses("cluster", "-", says="-: the text is read twice, for words and for pairs; expected a file")
     refuses("cluster", tmp_path / "none", says="none: cannot be read (no such file or directory)")
     refuses("cluster", text, "-o", text, says=f"--output {text}: is also the input")
-    refuses("cluster", text, "--min-count", "99999", says="0 words seen 99999 times; expected two or more")
+    refuses("cluster", text, "--min-count", "99999", says="0 words seen 99999 times or more; expected two, or a lower")
     write(tmp_path / "v", "2 3\na 1 2 3\nb 1 x 3\n")
     refuses("cluster", "--vectors", tmp_path / "v", says="v:3: 'b 1 x 3'; expected a word and 3 numbers")
     refuses("cluster", "--vectors", text, text, says="--vectors: 2 files; expected one")

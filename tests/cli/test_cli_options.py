@@ -19,9 +19,9 @@ CHUNKER = ["train", "chunker", *TRAIN[2:]]
 FLAGS = """--train --model --dev --format --columns --label --encoding --pos --unlabelled --nonprojective --skip-invalid
 --order --beam --update --alma --margin --swvp --beta --merge --no-merge --check-violations --passes --runs --average
 --cutoff --seed --templates --patience --stop-change --bpm --prune --tag-dictionary --longest --forbid --constrain
---no-constrain --gazetteer --clusters --inner --non-local --candidates --test-candidates --local-update --local-margin
---projective --no-projective --single-root --many-roots --grandparents --no-grandparents --keep-heads --warm-start
---checkpoint --resume --log --jobs --shards --mix --ray --quiet --verbose"""
+--no-constrain --gazetteer --clusters --lexicon --inner --non-local --candidates --test-candidates --local-update
+--local-margin --projective --no-projective --single-root --many-roots --grandparents --no-grandparents --keep-heads
+--warm-start --checkpoint --resume --log --jobs --shards --mix --ray --quiet --verbose"""
 
 
 @pytest.fixture

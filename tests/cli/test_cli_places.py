@@ -11,8 +11,10 @@ import pytest
 from cli_helpers import Toy, write
 
 import structron
-from structron.cli import places
+from structron.cli import papers, places
 from structron.errors import StructronError
+from structron.experiments.frame.pictures import Picture
+from structron.experiments.frame.report import Experiment
 from structron.io.modelfile import is_model
 from toy import toy_docs
 
@@ -51,6 +53,7 @@ def files(toy: Toy, tmp_path) -> dict[str, Path]:
     write(folder / "templates.txt", "w[0]\n")
     write(folder / "names.txt", "Anna\n")
     write(folder / "clusters.txt", "Anna\t01\n")
+    write(folder / "lexicon.txt", "Anna\tAnna\tPROPN\n")
     write(folder / "text.txt", "It was late.")
     write(folder / "bank.conllu", "".join(doc.to_conllu() for doc in toy_docs(8, 3)))
     write(folder / "bank.ner", "It O\n\n")
@@ -62,7 +65,7 @@ def commands(files: dict[str, Path]) -> list[tuple[list[str | Path], list[str], 
     """Every command that writes, the files that it reads, and the options that write."""
     train = ["train", "chunker", "--train", files["train.conll"], "--dev", files["dev.conll"], "--passes", "1"]
     train += ["--templates", files["templates.txt"], "--gazetteer", f"PER={files['names.txt']}"]
-    train += ["--clusters", files["clusters.txt"]]
+    train += ["--clusters", files["clusters.txt"], "--lexicon", files["lexicon.txt"]]
     warm = [*train[:6], "--warm-start", files["model.structron"]]
     bank, ner = files["bank.conllu"], files["bank.ner"]
     pipeline = ["train", "pipeline", "--train", bank, "--entities", ner, "--dev", files["text.txt"]]
@@ -71,7 +74,7 @@ def commands(files: dict[str, Path]) -> list[tuple[list[str | Path], list[str], 
     confusion = ["evaluate", files["model.structron"], files["dev.conll"]]
     outputs = ["--model", "--log", "--checkpoint"]
     return [
-        (train, ["train.conll", "dev.conll", "templates.txt", "names.txt", "clusters.txt"], outputs),
+        (train, ["train.conll", "dev.conll", "templates.txt", "names.txt", "clusters.txt", "lexicon.txt"], outputs),
         (warm, ["train.conll", "dev.conll", "model.structron"], outputs),
         (pipeline, ["bank.conllu", "bank.ner", "text.txt"], outputs),
         (predict, ["model.structron", "dev.conll"], ["--output"]),
@@ -142,7 +145,7 @@ def test_a_model_of_another_task_is_replaced_by_force_alone(run, refuses, files)
         "pos",
         "--model",
         model,
-        says="is a model of task chunker; expected another name, or --force",
+        says="is a chunker model; expected another name, or --force",
     )
     assert model.read_bytes() == before
     again = ["train", "chunker", *train, "--model", model]
@@ -234,17 +237,46 @@ def test_devices_may_be_named_twice():
     places.check_places({"FILE": "/dev/null"}, {"--output": "/dev/null", "--log": "/dev/null"})
 
 
-def test_the_demo_and_the_pages_leave_other_files_alone(refuses, tmp_path):
+def test_the_demo_leaves_other_files_alone(refuses, tmp_path):
     precious = write(tmp_path / "train.conll", "mine")
     refuses("demo", "--task", "tagger", "--out", tmp_path, says="contains other files; expected a new folder")
     assert precious.read_text() == "mine"
+
+
+def test_the_pages_leave_other_files_alone(run, refuses, tmp_path, monkeypatch):
+    """Pages and pictures of papers replace their own kind."""
+    drawn = Picture("its table", "%")
+    drawn.add("a row", 1.0, 2.0, (1.5, 2.5))
+    paper = Experiment(
+        "own2000", "Own (2000)", lambda *_: (), list, list, None, None, "own.py", picture=lambda _: drawn
+    )
+    monkeypatch.setattr(papers, "papers", lambda: ["own2000"])
+    monkeypatch.setattr(papers, "experiment_of", lambda name: paper)
+    folder = tmp_path / "w"
+    (folder / "pictures").mkdir(parents=True)
     (tmp_path / "r").mkdir()
-    (tmp_path / "w").mkdir()
-    ledger = write(tmp_path / "r" / "collins2002.json", "{}")
-    (tmp_path / "w" / "papers.md").symlink_to(ledger)
-    write(tmp_path / "w" / "results.md", "")
-    refuses("papers", "--results", tmp_path / "r", "--write", tmp_path / "w", says="")
+    given = ("papers", "--results", tmp_path / "r", "--write", folder)
+    refuses(*given, says=[folder / "results.md", "cannot be read"])
+    tables = write(folder / "results.md", "mine")
+    refuses(*given, says=[f"{tables}: no place for the tables of own2000; expected the lines <!-- tables of own2000"])
+    write(tables, "A page.\n<!-- tables of own2000 -->\n<!-- end of own2000 -->\n")
+    mine = {folder / "papers.md": "a page that begins with '# What holds up'"}
+    mine |= {folder / "pictures" / "paper-own2000.svg": "a picture"}
+    for path, kind in mine.items():
+        write(path, "# My papers\n")
+        refuses(*given, says=f"--write {path}: already exists and is not {kind}; expected another name, or remove it")
+        assert (path.read_text(), "Not run yet" in tables.read_text()) == ("# My papers\n", False)
+        path.unlink()
+    ledger = write(tmp_path / "r" / "other.json", "{}")
+    (folder / "papers.md").symlink_to(ledger)
+    refuses(*given, says=f"is also the input --results {ledger}")
     assert ledger.read_text() == "{}"
+    (folder / "papers.md").unlink()
+    ledger.unlink()
+    for _ in range(2):
+        assert run(*given).status == 0
+        assert "## Own (2000)" in (folder / "papers.md").read_text()
+        assert all(path.stat().st_size for path in mine)
 
 
 def test_a_run_that_was_killed_before_its_first_state_is_resumed(run, refuses, files, tmp_path):

@@ -189,6 +189,6 @@ def test_quiet_commands_say_nothing_but_results(run, toy, entities, tmp_path):
 def test_precompile(run, refuses):
     found = run("precompile", "chunker")
     assert (found.status, found.out) == (0, "chunker\n")
-    assert "no command has to wait for the compiler any more" in found.err
+    assert "no command will wait for the compiler" in found.err
     assert run("precompile", "chunker", "--quiet").err == ""
     refuses("precompile", "poet", says=["unknown task 'poet'", "tagger, chunker"])

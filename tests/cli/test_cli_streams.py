@@ -62,7 +62,7 @@ def test_a_process_that_dies_is_one_line(toy, run, monkeypatch, tmp_path):
 def test_threads_do_not_change_an_analysis(run, monkeypatch, tmp_path, lines):
     structron.Pipeline(folds=2, without=["parser"]).fit(toy_docs(40, 3)).save(tmp_path / "m")
     text = write(tmp_path / "t.txt", "\n\n".join(doc.text for doc in toy_docs(30, 8)))
-    monkeypatch.setattr(stream, "BLOCK", 100)
+    monkeypatch.setattr(stream, "BLOCK_CHARACTERS", 100)
     args = ["annotate", text, "-m", tmp_path / "m", *lines]
     one = run(*args, "--jobs", "1")
     assert one.status == 0

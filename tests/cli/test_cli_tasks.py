@@ -30,6 +30,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Toy:
     write(Path(found / "names"), "Ann\n")
     write(Path(found / "templates"), "w[0]\n")
     write(Path(found / "clusters"), "Ann\t01\nran\t11\n")
+    write(Path(found / "lexicon"), "Ann\tAnn\tPROPN\nran\trun\tVERB\n")
     for task in TRAINABLE:
         quick = QUICK if able(TASKS[task], "passes") else ["--quiet"]
         assert main(["train", task, "--train", data(found, task), "--model", found / task, *quick]) == 0
@@ -56,6 +57,7 @@ def test_training(run, models, tmp_path, number, title):
         "--warm-start": models / task,
         "--gazetteer": f"PER={models / 'names'}",
         "--clusters": models / "clusters",
+        "--lexicon": models / "lexicon",
         "--open-label": "?",
     }
     given = [*title.split(), *([values[title]] if title in values else [])]

@@ -20,7 +20,7 @@ def test_train_tells_what_it_does(run, toy, tmp_path):
     assert found.status == 0
     assert found.out == ""
     lines = [line for line in found.err.splitlines() if not line.startswith("compiling")]
-    assert lines[0] == "a single run trains on one core, dev data are scored on 2; --shards N trains on up to N"
+    assert lines[0] == "a single run trains on one core; dev data are scored on 2; --shards N trains on up to N"
     assert [line.split("  ")[0] for line in lines[1:3]] == ["pass 1/2", "pass 2/2"]
     labeler = structron.load(model)
     assert lines[3].startswith(f"{model}: ")

@@ -18,6 +18,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_task_has_a_demonstration():
     assert tuple(demo.DEMOS) == TRAINABLE
+    files = {own.ending: (own.write, own.most) for own in demo.DEMOS.values()}
+    for own in demo.DEMOS.values():
+        assert files[own.ending] == (own.write, own.most), "no task replaces the data of another"
 
 
 @pytest.mark.usefixtures("small")
@@ -38,13 +41,13 @@ def test_demo(capsys):
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("task", TRAINABLE)
 def test_printed_commands_work(task, tmp_path, capsys, monkeypatch):
-    assert main(["demo", "--task", task, "--out", str(tmp_path / "toy")]) == 0
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "--task", task, "--out", "toy"]) == 0
     commands = [
         shlex.split(line)[1:] for line in capsys.readouterr().out.splitlines() if line.startswith("   structron")
     ]
     expected = ["train", "evaluate", "annotate" if TASKS[task].texts else "predict", "inspect"]
     assert [command[0] for command in commands] == [what for what in expected if what not in TASKS[task].lacks]
-    monkeypatch.chdir(tmp_path / "toy")
     for command in commands:
         assert main(command) == 0
     assert list((tmp_path / "toy").glob("labelled.*"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from structron.eval.checks import AGAINST, RULES, Known, Report, problems
+from structron.eval.checks import AGAINST, RULES, Attested, Report, problems
 from toy import toy_docs
 
 SOUND = """\
@@ -27,7 +27,7 @@ SOUND = """\
 """
 
 
-def found(text: str, known: Known | None = None) -> list[tuple[str, int]]:
+def found(text: str, known: Attested | None = None) -> list[tuple[str, int]]:
     return [(problem.rule, problem.line) for problem in problems(text.splitlines(keepends=True), known)]
 
 
@@ -39,7 +39,7 @@ def rows(text: str) -> list[list[list[str]]]:
 
 def test_nothing_is_wrong():
     assert found(SOUND) == []
-    assert found(SOUND, Known.of(rows(SOUND))) == []
+    assert found(SOUND, Attested.of(rows(SOUND))) == []
     assert found(SOUND.replace("\n", "\r\n")) == []
     assert found("\ufeff" + SOUND.rstrip("\n")) == []
 
@@ -110,7 +110,7 @@ def test_columns_that_nobody_has_filled():
 
 
 def test_against_another_file():
-    known = Known.of(rows(SOUND))
+    known = Attested.of(rows(SOUND))
     changes = {
         "upos-xpos": ("AUX\tMD", "AUX\tVB"),
         "upos-feats": ("Case=Acc", "Case=Dat"),

@@ -150,7 +150,7 @@ def test_another_text_is_refused():
     with pytest.raises(StructronError) as caught:
         score(conllu("so it goes"), conllu("so", "it gone"))
     assert str(caught.value) == (
-        "the predicted tokens spell another text, from character 7 on (white space not counted): 'ne'; expected 'es'"
+        "the predicted tokens spell a different text from character 7 on (white space not counted): 'ne'; expected 'es'"
     )
     with pytest.raises(StructronError, match=r"from character 3 on .*: 'b'; expected the end"):
         score(conllu("so"), conllu("so b"))

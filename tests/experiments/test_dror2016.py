@@ -24,7 +24,7 @@ from structron.experiments.dror2016.choice import (
     spelled,
 )
 from structron.experiments.dror2016.parsing import B_WM, BOTH, CORPORA, CROSSING, ENFORCED, SCALED, WEIGHTED
-from structron.experiments.dror2016.readings import READINGS, Reading
+from structron.experiments.dror2016.readings import READINGS, Variation
 from structron.experiments.dror2016.synthetic import COLUMNS, ORDER, TEMPLATES, Bench
 from structron.experiments.dror2016.table2 import SHOWN, TEST, TOP
 from structron.experiments.frame import Job, Ledger
@@ -143,7 +143,7 @@ def test_what_readings_change():
         assert (hmm(name).transition == hmm(name).transition[0]).all() == alike
     tops = [hmm_.emission.argmax(axis=1) for hmm_ in (hmm("no filter", FIRST), hmm("as in Table 1", FIRST))]
     assert len(set(tops[1])) == 3
-    seeds = [readings.hmm_of(FIRST, Reading(distinct=False), np.random.default_rng(k)) for k in range(9)]
+    seeds = [readings.hmm_of(FIRST, Variation(distinct=False), np.random.default_rng(k)) for k in range(9)]
     assert any(len(set(one.emission.argmax(axis=1))) < 3 for one in seeds)
     items = {"train": 50, "dev": 20, "test": 3000}
     swapped, best = readings.data_of(FIRST, 0, READINGS["symbols from states"], items)

@@ -113,7 +113,7 @@ def test_names_of_atoms():
 def test_unknown_words_have_no_feature():
     clusters = Clusters.of({"the": "00", "dog": "10", "cat": "11"})
     templates = parse_templates(["c[0]", "c1[0]|c1[1]", "w[0]"])
-    prepared = TemplateExtractor(["w", "y"], "y", templates, clusters=clusters).prepare([["the", "dog", "runs"]])
+    prepared = TemplateExtractor(["w", "y"], "y", templates, tables=[clusters]).prepare([["the", "dog", "runs"]])
     names = [[name for _, name, _ in prepared.describe(0, token, False)] for token in range(3)]
     edge = "c1[0]|c1[1]=0|1"
     assert names == [["c[0]=00", edge, "w[0]=the"], ["c[0]=10", "w[0]=dog"], ["w[0]=runs"]]
@@ -125,17 +125,17 @@ def test_unknown_words_have_no_feature():
 
 def test_templates_without_classes_get_the_usual_ones():
     clusters = Clusters.of({"the": "00"})
-    extractor = TemplateExtractor(["w", "y"], "y", parse_templates(["w[0]"]), clusters=clusters)
+    extractor = TemplateExtractor(["w", "y"], "y", parse_templates(["w[0]"]), tables=[clusters])
     assert [str(t) for t in extractor.templates] == ["w[0]", "c4[0]", "c6[0]", "c10[0]", "c[0]"]
 
 
 def test_presets_are_as_they_were_without_clusters():
     for preset in ("tagger", "entities", "entities-words", "chunker"):
-        without, with_them = load_templates(preset), load_templates(preset, clusters=True)
+        without, with_them = load_templates(preset), load_templates(preset, ["clusters"])
         assert with_them[: len(without)] == without
         assert any(name == "c6" for t in with_them for name, _ in t.parts)
         assert not any(prefix_length(name) is not None for t in without for name, _ in t.parts)
-    assert "s0.c6|s1.c6" in template_lines("default", "parser", clusters=True)
+    assert "s0.c6|s1.c6" in template_lines("default", "parser", ["clusters"])
     assert not any(".c6" in line for line in template_lines("default", "parser"))
 
 
@@ -145,7 +145,7 @@ def test_a_column_that_is_called_like_a_class():
         with pytest.raises(
             StructronError, match=r"column 'c4?': with clusters, templates use this name for classes of words"
         ):
-            TemplateExtractor(names, names[-1], parse_templates(["w[0]"]), clusters=clusters)
+            TemplateExtractor(names, names[-1], parse_templates(["w[0]"]), tables=[clusters])
     with pytest.raises(StructronError, match=r"unknown atom 'c6'.*with clusters: c, c1 … c64"):
         TemplateExtractor(["w", "y"], "y", parse_templates(["c6[0]"]))
 

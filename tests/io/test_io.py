@@ -166,6 +166,8 @@ BAD_LINES = {
     **dict.fromkeys(["", gzip.compress(b"", mtime=0)], ": the file is empty"),
     **dict.fromkeys(["\n", "# only\n# comments\n", "# # B-NP", "-DOCSTART- O\n\n", "\ufeff", " \t"], ": no sentences"),
     b"a X\n\xc3": ":2: not valid utf-8 (byte 0xc3)",
+    b"PK\x03\x04\x14\0": ": a zip archive, as Word and LibreOffice write them; expected plain text",
+    b"%PDF-1.7\n": ": a PDF file; expected plain text",
 }
 BAD_CONLLU = {
     f"{WORD}2\tdog\tdog\n": ":2: 3 columns separated by tabs where 10 were expected",

@@ -8,7 +8,7 @@ import pytest
 from structron.cli.app import main
 from structron.errors import StructronError
 from structron.io import read
-from structron.io.limits import USUAL, VARIABLE, Measure, longest_sentence, sentences_of
+from structron.io.limits import DEFAULT_CHARACTERS, VARIABLE, Measure, longest_sentence, sentences_of
 from structron.io.text import read_lines
 
 LINE = "word NN O\n"
@@ -54,12 +54,12 @@ def test_the_limit_counts_to_the_character(monkeypatch):
 
 def test_the_limit_can_be_raised_and_lowered(tmp_path, monkeypatch):
     path = tmp_path / "long.conll"
-    path.write_text(LINE * (USUAL // len(LINE) + 1))
+    path.write_text(LINE * (DEFAULT_CHARACTERS // len(LINE) + 1))
     with pytest.raises(StructronError, match="a sentence of more than"):
         list(read(path))
-    with sentences_of(2 * USUAL):
-        assert len(next(iter(read(path))).rows) == USUAL // len(LINE) + 1
-    assert longest_sentence() == USUAL
+    with sentences_of(2 * DEFAULT_CHARACTERS):
+        assert len(next(iter(read(path))).rows) == DEFAULT_CHARACTERS // len(LINE) + 1
+    assert longest_sentence() == DEFAULT_CHARACTERS
     monkeypatch.setenv(VARIABLE, "many")
     with pytest.raises(StructronError, match="STRUCTRON_MAX_SENTENCE: many; expected a number of characters"):
         longest_sentence()

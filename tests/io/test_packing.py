@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from structron import StructronError
 from structron.io import modelfile
-from structron.io.packing import KINDS, LEAST, pack_all, unpack_all
+from structron.io.packing import KINDS, LEAST_BYTES, pack_all, unpack_all
 
 ASCENDING = np.cumsum(np.arange(1, 200, dtype=np.uint64) ** 3).astype(np.uint64)
 FEW = np.tile(np.array([0.5, -1.25, 3.0], np.float32), 300)
@@ -47,7 +47,7 @@ def test_nothing_is_lost():
 
 @given(st.sampled_from(KINDS).flatmap(lambda kind: arrays(kind, array_shapes(max_dims=3, max_side=12))))
 def test_arrays_of_every_kind_come_back(array):
-    big = {"x": np.concatenate([array.reshape(-1)] * (LEAST // max(array.nbytes, 1) + 1)), "y": array}
+    big = {"x": np.concatenate([array.reshape(-1)] * (LEAST_BYTES // max(array.nbytes, 1) + 1)), "y": array}
     assert same(unpack_all(*pack_all(big)), big)
 
 

@@ -5,13 +5,21 @@ Two of its rules are not for writers of files: sentences have names (`sent_id`),
 so they get some here; and text is normalised Unicode, which text of users is not, and stays as it is.
 """
 
+import asyncio
 import io
+import re
 
 import pytest
+from httpx import ASGITransport, AsyncClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import structron
+from structron.cli import main
+from structron.serve.app import make_app
+from structron.serve.library import Library
+from structron.teach import command
+from toy import toy_docs
 
 conllu = pytest.importorskip("conllu")
 pytest.importorskip("udtools")
@@ -52,6 +60,8 @@ def breaches(text: str) -> list[str]:
 
 def named(text: str) -> str:
     """The same with a name for each sentence."""
+    if re.search("^# sent_id = ", text, re.MULTILINE):
+        return text
     lines, count = [], 0
     for line in io.StringIO(text, newline="\n"):
         if line.startswith("# text = "):
@@ -93,6 +103,50 @@ def test_any_text_is_valid_conllu(nlp, pieces):
     text = "".join(pieces)
     if (doc := nlp(text)).sentences:  # white space alone is no sentence, and the format has nothing else
         check(text, doc.to_conllu())
+
+
+WHOLE = "\n\n".join(TEXTS.values())
+
+
+@pytest.fixture
+def file(tmp_path):
+    """All of the texts."""
+    path = tmp_path / "texts.txt"
+    path.write_bytes(WHOLE.encode())
+    return str(path)
+
+
+def test_what_the_command_writes_is_valid_conllu(file, tmp_path):
+    out = tmp_path / "out.conllu"
+    assert main(["annotate", file, "--output", str(out), "--format", "conllu", "--jobs", "1"]) == 0
+    check(WHOLE, out.read_bytes().decode())
+
+
+def test_what_the_server_answers_is_valid_conllu():
+    app = make_app(Library.open(["english"], [], []))
+
+    async def ask() -> str:
+        async with AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1", timeout=300) as client:
+            form = {"data": WHOLE, "tokenizer": "", "tagger": "", "parser": ""}
+            return (await client.post("/process", data=form)).json()["result"]
+
+    check(WHOLE, asyncio.run(ask()))
+
+
+def test_what_a_project_exports_is_valid_conllu(nlp, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "_serve", lambda opened, *_: opened.close() or 0)
+    project, trees, out = tmp_path / "p.teach", tmp_path / "trees.conllu", tmp_path / "out.conllu"
+    trees.write_bytes(nlp(WHOLE).to_conllu().encode())
+    assert main(["teach", str(project), "--texts", str(trees), "--task", "parser"]) == 0
+    assert main(["teach", str(project), "--export", str(out)]) == 0
+    check(WHOLE, out.read_bytes().decode())
+
+
+def test_lemmas_that_are_spelled_are_valid_conllu():
+    """A pipeline that knows little; it spells unknown words' lemmas."""
+    toy = structron.Pipeline(folds=2, jobs=1, without=["entities", "splitter"]).fit(toy_docs(12, 1))
+    assert toy.model_.trained["lemmatizer"].options.letters
+    check(WHOLE, toy(WHOLE).to_conllu())
 
 
 def test_the_validator_finds_what_is_wrong(nlp):

@@ -32,7 +32,7 @@ def empty(monkeypatch, tmp_path):
     monkeypatch.setenv("STRUCTRON_CACHE", str(tmp_path))
     for own in (cache.places, cache._writable, cache._lock_file):
         own.cache_clear()
-    monkeypatch.setattr(ahead, "_complete", set())
+    monkeypatch.setattr(ahead, "complete", set())
     monkeypatch.setattr(ahead, "WORTH_IT", 0.0)
     monkeypatch.setattr(ahead, "cores", lambda: 2)
     monkeypatch.setattr(ahead, "can_copy", lambda: sys.platform == "linux")

@@ -36,7 +36,7 @@ def test_arrays_start_on_a_cache_line(shape, kind):
 def test_a_moved_array_is_the_same(used, columns, piece, large):
     """Whether it has pages of its own or not, and however few are copied at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "LARGE", max(large, 1))
+        patch.setattr(memory, "LARGE_BYTES", max(large, 1))
         patch.setattr(memory, "PIECE", piece)
         old = aligned_zeros((used + 3, columns), np.float64)
         old[:] = np.arange(old.size).reshape(old.shape)
@@ -50,7 +50,7 @@ def test_a_moved_array_is_the_same(used, columns, piece, large):
 
 def test_only_pages_of_the_rows_themselves_are_forgotten():
     page = memory.mmap.PAGESIZE
-    array = aligned_zeros((memory.LARGE // 8 + page, 1), np.float64)
+    array = aligned_zeros((memory.LARGE_BYTES // 8 + page, 1), np.float64)
     array[:] = 1
     forget(array, 3, 3 * page // 8 + 5)
     assert (array[: page // 8] == 1).all()

@@ -114,7 +114,7 @@ def test_what_is_compiled_again_shows_nothing():
 
 
 def test_lines_go_on_as_long_as_it_takes(monkeypatch):
-    monkeypatch.setattr(compiling, "EVERY", 0.01)
+    monkeypatch.setattr(compiling, "LINE_SECONDS", 0.01)
     stream = io.StringIO()
     with Compiling(stream=stream) as found:
         found.start("structron.search.slow")

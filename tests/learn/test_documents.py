@@ -510,7 +510,7 @@ def test_bad_parameters(options, expected):
 
 def test_built_in_features_need_chunk_labels():
     data = [[["a", "X"], ["b", "Y"]]]
-    with pytest.raises(StructronError, match="expected chunk labels"):
+    with pytest.raises(StructronError, match="expected labels such as B-PER"):
         Chunker(**OPTIONS, non_local=["phrase"]).fit(data)
 
 

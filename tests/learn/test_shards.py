@@ -258,7 +258,7 @@ def test_more_shards_than_examples(case):
 
 def test_votes_are_those_of_one_run():
     case = CASES["chunker"]
-    with pytest.raises(StructronError, match=r"^average: voted with shards: .*; expected shards 1$"):
+    with pytest.raises(StructronError, match=r"^average: voted cannot be combined with shards: .*; expected shards 1$"):
         case.make(shards=2, average="voted").fit(case.train)
 
 

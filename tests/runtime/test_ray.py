@@ -79,18 +79,35 @@ def test_a_worker_that_does_not_start(machine, monkeypatch):
 # -- the way -----------------------------------------------------------------------------------------------------------
 
 
-def run(code: str) -> subprocess.CompletedProcess:
+def run(code: str, *argv: str) -> subprocess.CompletedProcess:
     environment = os.environ | {"PYTHONPATH": SOURCE, "RAY_ADDRESS": ""}
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    command = [sys.executable, "-c", code, *argv]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+UNREACHABLE = """
+import sys
+from structron.errors import StructronError
+from structron.runtime.cluster import connect
+try:
+    connect(sys.argv[1])
+except StructronError as error:
+    print(error, file=sys.stderr)
+"""
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere.invalid:6379", "here"])
 def test_a_cluster_that_cannot_be_reached(address):
-    connect = f"from structron.runtime.cluster import connect; connect('{address}')"
-    found = run(connect)
-    line = found.stderr.strip().splitlines()[-1]
-    assert f"ray: {address}: the cluster cannot be reached (" in line
+    """One line, and nothing of Ray's own."""
+    (line,) = run(UNREACHABLE, address).stderr.splitlines()
+    assert line.startswith(f"ray: {address}: the cluster cannot be reached (")
     assert line.endswith("; expected auto, local, or the HOST:PORT of a cluster")
+
+
+# Frames of HTTP/2: settings, and headers that a gRPC server (C++) answers a call with.
+SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+HEADERS = b"\x88@\x0ccontent-type\x10application/grpc\0\x0bgrpc-status\x0216"
+ANSWER = SETTINGS + bytes([0, 0, len(HEADERS), 1, 5, 0, 0, 0, 1]) + HEADERS
 
 
 NOTED = """
@@ -103,7 +120,7 @@ ray.init = lambda address, **how: print(address)
 def answer():
     while True:
         with server.accept()[0] as connection:
-            connection.sendall(cluster.SETTINGS)
+            connection.sendall(bytes.fromhex(sys.argv[1]))
 
 with socket.create_server(("127.0.0.1", 0)) as server:
     threading.Thread(target=answer, daemon=True).start()
@@ -121,36 +138,67 @@ with socket.create_server(("127.0.0.1", 0)) as server:
 def test_a_note_that_outlives_its_cluster(monkeypatch, tmp_path):
     """The file in which Ray keeps the address of this machine's cluster stays when that is killed."""
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
-    *found, port = run(NOTED).stdout.split()
+    *found, port = run(NOTED, ANSWER.hex()).stdout.split()
     assert found == [f"127.0.0.1:{port}", "local", "local"]
 
 
-def test_what_listens_may_be_no_cluster():
+@contextlib.contextmanager
+def answering(*pieces: bytes):
+    """A service that says this to everybody, and then nothing; gives its address."""
+
+    def answer() -> None:
+        connection = server.accept()[0]
+        for piece in pieces:
+            connection.sendall(piece)
+        kept.append(connection)
+
+    kept: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def answer() -> None:
-            with server.accept()[0] as connection:
-                connection.sendall(b"HTTP/1.1 400 Bad Request")
-
         threading.Thread(target=answer, daemon=True).start()
-        with pytest.raises(ConnectionError, match="no Ray cluster"):
-            cluster._knock(f"127.0.0.1:{server.getsockname()[1]}")
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+    for connection in kept:
+        connection.close()
+
+
+def test_a_cluster_answers_a_call():
+    for cut in (0, 4, 9, 12, len(ANSWER) - 1):
+        with answering(ANSWER[:cut], ANSWER[cut:]) as address:
+            assert cluster._knock(address) == HEADERS
+
+
+PAGE = b"\x88@\x0ccontent-type\x09text/html"
+OTHERS = {
+    "another protocol": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    "nothing": b"",
+    "silent HTTP/2": SETTINGS,
+    "a page": SETTINGS + bytes([0, 0, len(PAGE), 1, 5, 0, 0, 0, 1]) + PAGE,
+    "settings without an end": SETTINGS * 5000,
+    "half of an answer": ANSWER[:-1],
+    "a frame that is too large": b"\xff\xff\xff\1\0\0\0\0\1" + bytes(100),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_what_listens_may_be_no_cluster(what, monkeypatch):
+    monkeypatch.setattr(cluster, "KNOCK", 0.1)
+    with answering(OTHERS[what]) as address, pytest.raises(OSError, match=r"timed out|the service there is not a Ray"):
+        cluster._knock(address)
 
 
 @pytest.mark.parametrize("given", [{}, {"RAY_AUTH_TOKEN": "a"}, {"RAY_AUTH_TOKEN_PATH": "a"}])
 @pytest.mark.parametrize(("here", "asks"), [(True, True), (True, False), (False, True)])
 def test_a_token_is_shown_where_it_was_given_or_is_at_home_and_asked_for(given, here, asks, monkeypatch, tmp_path):
-    monkeypatch.setattr(cluster, "_asks_for_token", lambda address: asks)
+    answer = b"\x0cgrpc-message>InvalidAuthToken: Authentication token is missing" if asks else b"grpc-status\x010"
     (tmp_path / "auth_token").write_text("a")
     monkeypatch.setattr(cluster, "TOKEN", tmp_path / "auth_token")
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
         monkeypatch.delenv(name, raising=False)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    cluster._show_token("127.0.0.1:6379" if here else "192.0.2.77:6379")
+    cluster._show_token("127.0.0.1:6379" if here else "192.0.2.77:6379", answer)
     assert os.environ.pop("RAY_AUTH_MODE", "") == ("token" if given or (here and asks) else "")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    cluster._show_token("127.0.0.1:6379")
+    cluster._show_token("127.0.0.1:6379", answer)
     assert os.environ["RAY_AUTH_MODE"] == "disabled"
 
 
@@ -184,14 +232,16 @@ def test_a_cluster_that_asks_for_a_token(tmp_path, request):
         assert any("Ray runtime started" in line for line in head.stdout)
         del own["RAY_AUTH_MODE"]
 
-        def asked(**more: str) -> subprocess.CompletedProcess:
-            argv = [sys.executable, "-c", CONNECT, f"127.0.0.1:{port}"]
+        def asked(address: str, more: dict[str, str]) -> subprocess.CompletedProcess:
+            argv = [sys.executable, "-c", CONNECT, address]
             return subprocess.run(argv, env=own | more, capture_output=True, text=True, check=False)
 
+        place = f"127.0.0.1:{port}"
         refused = (({"HOME": "/"}, " a token;"), ({"RAY_AUTH_TOKEN": "f" * 64}, " a token other than"))
-        with ThreadPool(3) as pool:
-            welcome, *others = pool.map(lambda more: asked(**more), [{}, *(more for more, _ in refused)])
-        assert welcome.stdout == "3.0\n"
+        given = [(place, {}), ("auto", {}), *((place, more) for more, _ in refused)]
+        with ThreadPool(4) as pool:
+            welcome, noted, *others = pool.map(lambda one: asked(*one), given)
+        assert (welcome.stdout, noted.stdout) == ("3.0\n", "3.0\n"), (welcome.stderr, noted.stderr)
         for found, (_, says) in zip(others, refused, strict=True):
             last = found.stderr.splitlines()[-1]
             assert f"ray: 127.0.0.1:{port}: the cluster asks for{says}" in last

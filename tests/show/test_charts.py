@@ -11,7 +11,8 @@ from docs import conllu
 from structron import Chunker, Parser
 from structron.eval.scores import Confusion
 from structron.io.doc import Doc
-from structron.show.charts import History, beam_html, beam_svg, confusion_svg, history_svg, model_html
+from structron.learn.loop import History
+from structron.show.charts import beam_html, beam_svg, confusion_svg, history_svg, model_html
 from toy import chunk_rows, tree_rows
 
 EVIL = "<script>alert(1)</script>\"'&\x00"

@@ -55,7 +55,9 @@ def test_many_labels_are_chosen_among_those_seen():
 def test_what_does_not_go_with_it(against, given):
     """It is refused; not asked for, all labels are looked at, however many."""
     estimator = small(**given | {"among": "seen"})
-    with pytest.raises(StructronError, match=f"among: seen with {against}; expected exact search without that"):
+    with pytest.raises(
+        StructronError, match=f"seen cannot be combined with {against}; expected exact search without {against}, or"
+    ):
         estimator.fit(MANY)
     if against == "tag_dictionary":
         assert small(**given).fit(MANY).model_.kind == "chain"
@@ -67,7 +69,7 @@ def test_chunks_stay_in_a_legal_order():
     model = structron.Chunker(templates=["w[0]"], passes=1, runs=1).fit(rows)
     assert len(model.model_.labels) > MAX_LABELS_OF_ALL
     assert model.model_.kind == "chain"
-    with pytest.raises(StructronError, match="among: seen with constrain; expected"):
+    with pytest.raises(StructronError, match="among: seen cannot be combined with constrain; expected"):
         structron.Chunker(among="seen").fit(rows)
     assert structron.Chunker(constrain=False, templates=["w[0]"], passes=1).fit(rows).model_.kind == "choices"
 

@@ -278,7 +278,7 @@ def test_defaults_of_beam_and_update(given, beam, update):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"merge": False}, "merge: off without a beam"),
+        ({"merge": False}, "merge: cannot be off in exact search; expected a beam"),
         ({"beam": 4, "average": "voted"}, "average: voted needs exact search"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 import structron
 from structron.cli import choose
 from structron.cli.app import main
-from structron.data.toy_english import toy_english
+from structron.data.toy_english import toy_english, write_conllu
 from structron.tasks.choosing import Choice, Doubt, Doubter, Plan, doubts, simulate
 
 
@@ -152,6 +152,50 @@ def test_sentences_with_their_reasons(files, capsys):
     written = out.read_text().split("\n\n")[:-1]
     assert [own.split("\n")[0] for own in written] == [f"# choose = {own['rank']}, {own['reason']}" for own in found]
     assert [[line.split()[0] for line in own.split("\n")[1:]] for own in written] == [own["words"] for own in found]
+
+
+def test_plain_text_is_cut_and_tagged(files, capsys):
+    """Lines of the text are those that sentences begin in; what is written are their words."""
+    pool, out = files / "pool.txt", files / "next.txt"
+    pool.write_text("The dog barks. Nobody\nsaw the cat.\n\nThe dog barks.\nIt rained all day.\n")
+    given = [str(pool), "-m", str(files / "0.structron"), "-n", "9", "--random", "0", "-o", str(out), "-q"]
+    assert main(["choose", *given]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert sorted((int(place.rsplit(":", 1)[1]), text) for _, place, _, text in lines) == [
+        (1, "Nobody saw the cat ."),
+        (1, "The dog barks ."),
+        (5, "It rained all day ."),
+    ]
+    assert out.read_text().splitlines() == [text for *_, text in lines]
+    assert all(reason.startswith("margin ") for _, _, reason, _ in lines)
+
+
+def test_a_treebank_is_chosen_from_for_a_parser(files, capsys):
+    """By how far the best tree is ahead of the second; sentences are written as they are."""
+    pool, out, bank = files / "pool.conllu", files / "next.conllu", files / "bank.conllu"
+    write_conllu(bank, toy_english(25, seed=1))
+    write_conllu(pool, toy_english(12, seed=4))
+    words = [[line.split("\t") for line in block.splitlines() if line[0].isdigit()] for block in blocks_of(bank)]
+    rows = [[(word[1], word[3], word[6], word[7]) for word in own] for own in words]
+    parser = structron.Parser(columns=["form", "upos", "head", "deprel"], passes=2).fit(rows)
+    parser.save(files / "trees.structron")
+    given = [str(pool), "-m", str(files / "trees.structron"), "-n", "3", "--random", "0", "-o", str(out)]
+    assert main(["choose", *given, "--json", "-q"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    gaps = []
+    for block in blocks_of(pool):
+        own = [line.split("\t") for line in block.splitlines() if line[0].isdigit()]
+        (best,) = parser.nbest([[(word[1], word[3]) for word in own]], 2)
+        gaps.append((best[0][1] - best[1][1] if len(best) > 1 else math.inf, [word[1] for word in own]))
+    gaps.sort()
+    assert [own["words"] for own in found] == [words for _, words in gaps[:3]]
+    assert [own["value"] for own in found] == pytest.approx([gap for gap, _ in gaps[:3]], rel=1e-4)
+    for block in blocks_of(out):
+        assert "\n".join(line for line in block.splitlines() if line[0].isdigit()) in pool.read_text()
+
+
+def blocks_of(path) -> list[str]:
+    return [block for block in path.read_text().split("\n\n") if block]
 
 
 def test_disagreement_is_usual_with_several_models(files, capsys):

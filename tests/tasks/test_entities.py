@@ -121,7 +121,7 @@ def test_forced_labels():
     model = EntityRecognizer(**SMALL).fit(data)
     assert model.predict(free, forced=forced)[0][0][0] == "B-ORG"
     model = EntityRecognizer(inner="bilou", **SMALL).fit(data)
-    with pytest.raises(StructronError, match=r"^forced labels: the model works with bilou, .* iob2; expected"):
+    with pytest.raises(StructronError, match=r"^forced labels: the model uses bilou, .* iob2; expected"):
         model.predict(free, forced=forced)
 
 

@@ -179,7 +179,7 @@ BAD = {
     "the same": (TRAIN, {"label": "pos", "pos": "pos"}, "expected three different columns"),
     "template": (TRAIN, {"templates": ["pos[0]"]}, "'pos' is predicted and cannot be an input"),
     "far": (TRAIN, {"templates": ["t[-9]"]}, "at most 8 labels back"),
-    "column": (TRAIN, {"templates": ["t[-1]"], "columns": ["t", "pos", "chunk"]}, "column 't': templates call labels"),
+    "column": (TRAIN, {"templates": ["t[-1]"], "columns": ["t", "pos", "chunk"]}, "column 't': templates use this"),
     "tab": ([[["a", "N\tN", "O"]]], {}, "a tab in a label"),
 }
 

@@ -211,7 +211,7 @@ def test_chunk_labels_come_in_a_legal_order():
 def test_illegal_labels_in_the_data_are_learned_from_and_counted():
     rows = [*CHUNKS, [("q", "V", "I-X"), ("b", "N", "O"), ("q", "V", "I-Y")]]
     labeler = Chunker(passes=20).fit(rows)
-    assert labeler.notes_ == ["2 forbidden transitions in the training labels, used as they are"]
+    assert labeler.notes_ == ["2 forbidden transitions in the training labels; kept"]
     assert labeler.predict([[("b", "N"), ("q", "V")]])[0][1] != "I-Y"
     assert Chunker(passes=1).fit(CHUNKS).notes_ == []
 
@@ -236,7 +236,7 @@ def test_forbidden_transitions_hold_also_after_loading_and_going_on(tmp_path):
     rows = [[("a", "N", "X"), ("a", "N", "Y"), ("a", "N", "Z")]] * 3
     forbid = [("X", "Y"), ("Y", "Z")]
     labeler = Tagger(passes=2, forbid=forbid, templates=["w[0]"]).fit(rows)
-    assert labeler.notes_ == ["6 forbidden transitions in the training labels, used as they are"]
+    assert labeler.notes_ == ["6 forbidden transitions in the training labels; kept"]
     labeler.save(tmp_path / "model")
     loaded = structron.load(tmp_path / "model")
     gone_on = structron.load(tmp_path / "model").partial_fit(rows)

@@ -43,7 +43,7 @@ WRONG = {
     "actions: 5; expected a list of names": {"actions": 5},
     "actions: 'on'; expected a list of names": {"actions": "on"},
     "actions: 1 is not a name": {"actions": ["off", 1]},
-    "actions: 'off' is there twice": {"actions": ["off", "off"]},
+    "actions: 'off' occurs twice": {"actions": ["off", "off"]},
     "no actions": {"actions": []},
     "size of atom 'degrees': 1e\\+18; expected a whole number": {"atom_names": {"degrees": 1e18, "last": 3}},
     "size of atom 'degrees': -1; expected": {"atom_names": {"degrees": -1, "last": 3}},

@@ -13,7 +13,7 @@ from structron import GraphParser, Parser
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.features.alphabets import ParserInput
-from structron.tasks.shift_reduce.parser import LEAST, LEVELS
+from structron.tasks.shift_reduce.parser import LEAST_WEIGHT, LEVELS
 from structron.tasks.treebank import mirrored
 from structron.text.trees import MARK, check_tree
 from toy import tree_rows
@@ -326,4 +326,4 @@ def test_a_small_file(tmp_path):
     assert all("=" in weight.feature for weights in small.inspect(top=3).labels.values() for weight in weights)
     sizes = {abs(float(weight)) for weight in small.contents()[1]["weight"]}
     assert len(sizes) <= LEVELS
-    assert min(sizes) > 0.9 * LEAST
+    assert min(sizes) > 0.9 * LEAST_WEIGHT

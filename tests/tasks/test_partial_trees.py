@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import structron
+from brute_trees import trees
+from separable import bound_of
 from structron import StructronError
 from structron.text.trees import check_partial_tree, check_tree, fits_projective, is_projective, opened
+from tree_updates import features
 
 OPTIONS = {"runs": 1, "passes": 2, "average": "none", "bits": 16, "order": 1, "keep_heads": 0}
 TREES = [[2, 0, 2], [0, 1, 2], [3, 3, 0], [2, 0], [0, 1], [2, 3, 0]]
@@ -62,6 +65,40 @@ def test_targets_are_those_of_enumeration(kind):
             assert scores[target] == pytest.approx(max(scores[heads] for heads in good), abs=1e-3)
             updates += 1
     assert updates
+
+
+@pytest.mark.parametrize("kind", [{}, {"projective": False}])
+def test_as_many_updates_as_the_theorem_allows(kind):
+    """R²/δ², where δ is the margin by which all trees that agree are ahead of all others."""
+    rows = [
+        [[f"{s}{k}", "NV"[k % 2], head] for k, head in enumerate(heads)]
+        for s, heads in enumerate([[2, None, 2], [None, 1, None], [2, None], [None, 3, None]])
+    ]
+    parser = structron.GraphParser(**OPTIONS | kind | {"passes": 100, "margin": None}, labelled=False).fit(rows)
+    learner, every = parser.learner_, []
+    for e, sentence in enumerate(rows):
+        both: tuple[list, list] = ([], [])
+        for heads in trees(len(sentence), kind.get("projective", True), True).tolist():
+            both[agrees([(head, None) for head in heads], sentence)].append(features(learner, e, heads))
+        every += [right - wrong for wrong, right in product(*both)]
+    matrix = np.array(every)
+    assert parser.stopped_ == "converged"
+    assert 0 < sum(record["updates"] for record in parser.history_) <= bound_of(matrix[:, matrix.any(axis=0)])
+
+
+def test_learning_goes_on_from_parts_of_trees():
+    """What is new in them is learned where it is known; a sentence of which nothing is known counts for nothing."""
+    first = [[["a", "N", 2, "x"], ["b", "V", 0, "root"]], [["b", "V", 0, "root"], ["c", "N", 1, "y"]]] * 3
+    more = [[["a", "N", None, None], ["z", "N", 1, "y"], ["b", "V", None, "root"]]] * 4
+    parser, other = (structron.GraphParser(**OPTIONS | {"passes": 5}).fit(first) for _ in range(2))
+    sentence = [[row[:2] for row in more[0]]]
+    assert parser.predict(sentence)[0][1] != (1, "y")
+    parser.partial_fit(more)
+    assert parser.predict(sentence)[0][1] == (1, "y")
+    assert {relation for _, relation in parser.predict(sentence)[0]} <= {"x", "y", "root"}
+    other.partial_fit([*more, [["z", "N", None, None]]])
+    assert np.array_equal(parser.model_.w, other.model_.w)
+    assert any("skipped sentences without a known label: 1" in note for note in other.notes_)
 
 
 @pytest.mark.parametrize("kind", [{}, {"order": 2, "keep_heads": 2}, {"alma": 0.5}])
@@ -139,6 +176,57 @@ def test_crossing_arcs_are_left_open_where_heads_are():
     assert parser.notes_[-1] == (
         "heads of crossing arcs in sentences with open heads: 1, left open (first: sentence 11, word 2)"
     )
+
+
+def arc_agrees(arc, row) -> bool:
+    return all(told in (None, found) for told, found in zip(row[2:], arc, strict=False))
+
+
+@pytest.mark.parametrize("kind", [{}, {"right_to_left": True}, {"labelled": False}])
+def test_trees_are_completed_by_the_best_of_all_that_agree(kind):
+    """All trees of three words with their scores are the n best."""
+    rng = np.random.default_rng(3)
+    bank = [
+        [[str(rng.choice([*"abc"])), str(rng.choice([*"NV"])), head, str(rng.choice(["x", "y"])) if head else "root"]
+         for head in TREES[rng.integers(3)]]
+        for _ in range(10)
+    ]  # fmt: skip
+    options = {"beam": 64, "runs": 1, "passes": 2, "cutoff": 0, "limit_relations": False, "merge": False, "slack": None}
+    width = 3 if "labelled" in kind else 4
+    parser = structron.Parser(**options | kind).fit([[row[:width] for row in own] for own in bank])
+    lists = parser.nbest([[row[:2] for row in own] for own in bank], 60)
+    changed = 0
+    for own, every in zip(bank, lists, strict=True):
+        known = [[*row[:2], *([None] * (width - 2) if rng.random() < 0.6 else row[2:width])] for row in own]
+        known = [[*row[:3], *(None if rng.random() < 0.3 else label for label in row[3:])] for row in known]
+        (found,) = parser.complete([known])
+        agree = [
+            (tree, score)
+            for tree, score in every
+            if all(
+                w in (None, g) for row, arc in zip(known, tree, strict=True) for w, g in zip(row[2:], arc, strict=False)
+            )
+        ]
+        assert any(tree == found and score == pytest.approx(agree[0][1]) for tree, score in agree)
+        changed += found != every[0][0]
+    assert changed
+    assert parser.complete([[], [row[:width] for row in bank[0]]])[0] == []
+    if not kind:
+        whole = [[(head, relation) for *_, head, relation in own] for own in bank]
+        assert parser.complete(bank) == whole
+        assert parser.complete([[["a", "N", None, "new"], ["b", "V", None, "root"]]]) == [[(2, "new"), (0, "root")]]
+
+
+def test_known_arcs_that_cross_are_put_back():
+    bank = [[["a", "N", 2, "x"], ["b", "V", 0, "root"], ["c", "N", 2, "y"], ["d", "N", 3, "x"]]] * 5
+    parser = structron.Parser(runs=1, passes=2, cutoff=0).fit(bank)
+    crossing = [["a", "N", 3, None], ["b", "V", 0, None], ["c", "N", None, None], ["d", "N", 1, None]]
+    (found,) = parser.complete([crossing])
+    heads = [head for head, _ in found]
+    assert (heads[0], heads[1], heads[3]) == (3, 0, 1)
+    assert check_tree(heads) is None
+    with pytest.raises(StructronError, match=r"data: sentence 1: word 2 \(b\): second root"):
+        parser.complete([[["a", "N", 0, None], ["b", "V", 0, None]]])
 
 
 def test_open_heads_are_not_scored():

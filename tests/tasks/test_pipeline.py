@@ -103,7 +103,7 @@ def test_many_texts_one_by_one_and_on_threads(nlp, monkeypatch):
     texts = [doc.text for doc in TEST]
     alone = [nlp(text) for text in texts]
     assert list(nlp.pipe(iter(texts))) == nlp.predict(texts, jobs=2) == alone
-    monkeypatch.setattr(pipeline, "BATCH", 200)
+    monkeypatch.setattr(pipeline, "BATCH_CHARACTERS", 200)
     assert list(nlp.pipe(texts)) == alone
     endless = nlp.pipe(text for text in iter(lambda: texts[0], None))
     assert next(endless) == next(endless) == alone[0]
@@ -362,7 +362,7 @@ def test_many_tags_are_learned_with_the_features():
 def test_small_weights_are_left_out_where_data_are_many():
     contents = Contents.of(toy_docs(24, 3))
     assert contents.words == sum(len(doc.words) for doc in toy_docs(24, 3))
-    sizes = (300, parts.SMALL, parts.LARGE)
+    sizes = (300, parts.SMALL_TREEBANK, parts.LARGE_TREEBANK)
     settings = [make_parts(replace(contents, words=n), ())["parser"].settings for n in sizes]
     assert [own["prune"] for own in settings] == [0.0, parts.PRUNE, parts.PRUNE]
     assert [own["runs"] for own in settings] == [4, 4, 2]

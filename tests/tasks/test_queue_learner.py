@@ -179,5 +179,5 @@ def test_problems_without_goals_and_wrong_gold():
     with pytest.raises(StructronError, match="walk: legal: example 0: the correct action 'to 3' is not legal at"):
         QueueLearner(problem).fit([(CYCLE, [["to 1", "to 3"], ["to 3"]])])
     late = [*(WALKS[:1] * 6), (CYCLE, ["to 1", "to 1", "to 3"])]
-    with pytest.raises(StructronError, match="walk: example 6: step 2: no y-good node is left, and there are no sib"):
+    with pytest.raises(StructronError, match="walk: example 6: step 2: no correct state is left to continue from"):
         QueueLearner(problem).fit(late)

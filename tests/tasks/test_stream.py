@@ -20,7 +20,7 @@ GAPS = ("\n\n", "\n \n \n\n", "\n\n\t", " \n\n\n")
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(stream, "BLOCK", 300)
+    monkeypatch.setattr(stream, "BLOCK_CHARACTERS", 300)
     monkeypatch.setattr(stream, "LONG", 900)
     monkeypatch.setenv("STRUCTRON_MAX_SENTENCE", "2000")
 

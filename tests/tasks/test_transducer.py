@@ -170,6 +170,15 @@ def test_any_word_has_a_lemma(lemmatizer, odd):
     assert all(isinstance(lemma, str) for lemma in found)
 
 
+def test_tags_may_be_alike(tmp_path):
+    """An XPOS that is the UPOS, as in Greek, does not make a file that cannot be read."""
+    rows = [[(stem + ending, "NOUN", "NOUN", stem)] for stem in STEMS[:20] for ending in ENDINGS[:2]]
+    model = Lemmatizer(columns=["form", "upos", "xpos", "lemma"], letters=True, cutoff=0).fit(rows)
+    assert ("NOUN", "NOUN") in model.speller_.tags
+    model.save(tmp_path / "m")
+    assert structron.load(tmp_path / "m").predict(rows) == model.predict(rows)
+
+
 def test_damaged_files_are_refused(lemmatizer, tmp_path):
     lemmatizer.save(tmp_path / "m")
 

@@ -140,7 +140,7 @@ NOT_WITH = "; expected any update but laso, and neither alma nor margin"
 def test_what_weighted_violations_do_not_go_with(tasks, options, shown):
     for task in tasks:
         make, data = MAKERS[task]
-        with pytest.raises(StructronError, match=f"^swvp: a-wm with {re.escape(shown)}"):
+        with pytest.raises(StructronError, match=f"^swvp: a-wm cannot be combined with {re.escape(shown)}"):
             make(swvp="a-wm", **options).fit(data)
 
 

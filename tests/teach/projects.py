@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from structron.data.toy_english import ToySentence, toy_english
-from structron.io.tokenized import Given, doc_of
+from structron.io.tokenized import TokenizedSentence, doc_of
 from structron.teach.project import Project
 from structron.teach.tasks import TASKS
 from structron.teach.teacher import Teacher
@@ -13,7 +13,7 @@ LABELS = ["PER", "LOC", "ORG"]
 
 
 def doc_for(corpus: list[ToySentence]) -> Any:
-    doc = doc_of(Given(list(s.words)) for s in corpus)
+    doc = doc_of(TokenizedSentence(list(s.words)) for s in corpus)
     for sentence, toy in zip(doc.sentences, corpus, strict=True):
         for word, tag in zip(sentence.words, toy.pos, strict=True):
             word.upos = word.xpos = tag

@@ -14,7 +14,8 @@ from projects import project
 from helpers import SOURCE
 from structron.cli import main
 from structron.errors import StructronError
-from structron.teach.project import LEASE_SECONDS, VERSION, Answer, Project, is_project
+from structron.io.tokenized import TokenizedSentence, doc_of
+from structron.teach.project import LEASE_SECONDS, TAUGHT, VERSION, Answer, Project, is_project
 
 O = {"labels": ["O"]}
 
@@ -173,6 +174,43 @@ def test_a_newer_version_is_refused_and_an_older_one_upgraded(made, monkeypatch)
     assert upgraded.one("PRAGMA user_version") == VERSION + 2
     assert upgraded.counts()["sentences"] == 12
     upgraded.close()
+
+
+def test_a_project_of_the_first_version(made):
+    """There, a sentence of which a file said something counted as answered."""
+    item = made.ask("w", "ann")
+    made.answer(item.id, "w", Answer("ann", "answer", {"labels": ["O", None]}, None, 0))
+    for number, known in ((11, '{"labels":["O",null]}'), (12, '{"labels":["O","B-PER"]}')):
+        made.base.execute("UPDATE sentences SET known = ?, done = 1 WHERE id = ?", (known, number))
+    made.base.execute("DROP INDEX in_part")
+    made.base.execute("PRAGMA user_version = 1")
+    made.close()
+    again = Project(made.path)
+    assert again.one("PRAGMA user_version") == VERSION
+    assert again.ids(1) == [item.id, 12]
+    assert again.item(11).known == {"labels": ["O", None]}
+    assert again.taught() == [item.id, 11, 12]
+    again.close()
+
+
+def test_what_is_known_in_part_is_asked_and_taught(made):
+    made.add(
+        "half",
+        doc_of([TokenizedSentence(["Ann", "came"])] * 3),
+        [{"labels": [None, "O"]}, {"labels": ["O", "O"]}, None],
+    )
+    assert [made.item(number).done for number in (13, 14, 15)] == [0, 1, 0]
+    assert [item.id for item in made.known()] == [13, 14]
+    made.base.execute("UPDATE sentences SET rank = -1 WHERE id = 13")
+    assert made.ask("w", "ann").known == {"labels": [None, "O"]}
+    made.answer(13, "w", Answer("ann", "skip", None, None, 0))
+    assert made.taught() == [14]
+    item, _ = made.undo("w", "ann")
+    assert (item.known, item.done, made.taught()) == ({"labels": [None, "O"]}, 0, [13, 14])
+    # what is read at every answer is found without going through all sentences
+    plan = " ".join(str(row) for row in made.rows("EXPLAIN QUERY PLAN " + TAUGHT))
+    assert "in_part" in plan
+    assert "asked" in plan
 
 
 def test_a_full_disk_saves_nothing_and_loses_nothing(made):

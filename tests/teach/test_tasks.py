@@ -10,6 +10,7 @@ from projects import doc_for, gold, project
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.eval.agreement import cohen_kappa
+from structron.teach.project import Item
 from structron.teach.tasks import TASKS
 from structron.text.trees import MARK
 
@@ -73,10 +74,10 @@ def test_the_number_of_labels(item):
 @pytest.mark.parametrize(
     ("heads", "wrong"),
     [
-        ([0, 0], "words 1 and 2 are both the root"),
-        ([2, 1], "depends on itself"),
-        ([1], "head 1; expected"),
-        ([99], "head 99; expected"),
+        ([0, 0], "word 2 .*second root .the first is word 1"),
+        ([2, 1], "word 1 .*is in a cycle: 1 → 2 → 1"),
+        ([1], "word 1 .*is its own head"),
+        ([99], "head 99 out of range"),
         ([-1], "head -1; expected"),
         ([True], "head True; expected"),
     ],
@@ -106,6 +107,53 @@ def test_documents_say_what_was_put_into_them(task):
         way.write(sentence, known)
         assert way.read(sentence) == known
         assert way.corrected(known, known) == 0
+
+
+@pytest.mark.parametrize(
+    ("known", "found", "wanted"),
+    [
+        (["B-A", None, None], ["O", "I-A", "I-A"], ["B-A", "I-A", "I-A"]),
+        (["B-A", None, None], ["O", "I-B", "I-B"], ["B-A", "B-B", "I-B"]),
+        ([None, "I-A", None], ["O", "O", "O"], [None, "I-A", "O"]),
+        ([None, "I-A", None], ["B-A", "I-A", "I-A"], ["B-A", "I-A", "I-A"]),
+        ([None, None, "O"], ["I-A", "I-A", "B-A"], ["B-A", "I-A", "O"]),
+    ],
+)
+def test_predictions_beside_known_labels(known, found, wanted):
+    assert TASKS["entities"].joined({"labels": known}, {"labels": found})["labels"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("known", "found", "wanted"),
+    [
+        ([2, None, None], [3, 3, 0], [2, 3, 0]),
+        ([2, None, None], [0, 1, 1], [2, None, 1]),
+        ([0, None, None], [2, 0, 2], [0, None, 2]),
+        ([None, 3, 2], [2, 0, 2], [None, 3, 2]),
+    ],
+    ids=["fits", "a cycle is opened", "a second root is opened", "known heads stay, wrong as they are"],
+)
+def test_predictions_beside_known_heads(known, found, wanted):
+    none = [None] * 3
+    joined = TASKS["parser"].joined({"heads": known, "relations": none}, {"heads": found, "relations": ["x"] * 3})
+    assert joined["heads"] == wanted
+
+
+def test_spans_are_scored_where_labels_are_known():
+    class Says:
+        """Labels of its own, for any sentence."""
+
+        def predict_with_margins(self, given):
+            return [[list(labels)] for labels in found], [[[1.0] * len(labels)] for labels in found]
+
+    def item(labels):
+        tokens = [{"words": [{"form": "w"}]} for _ in labels]
+        return Item(1, 1, {"tokens": tokens}, {"labels": labels}, 1, True)
+
+    known = [["B-A", "O", None, None, "B-A"], [None, "I-A", "O", "B-B", "O"]]
+    found = [["B-A", "O", "B-A", "I-A", "B-A"], ["B-A", "I-A", "O", "B-A", "O"]]
+    # known: A at 1 and 5, B at 4; found: A at 1, 5 and 4; others begin or end where labels are open
+    assert TASKS["entities"].score(Says(), [item(labels) for labels in known]) == pytest.approx(200 * 2 / (3 + 3))
 
 
 def test_corrections_are_counted():

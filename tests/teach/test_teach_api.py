@@ -1,10 +1,13 @@
 """What the server of a project answers, to what it understands and to what it does not."""
 
 import json
+import time
 
 import httpx
 import pytest
-from projects import project
+from projects import doc_for, project
+
+from structron.data.toy_english import toy_english
 
 ME = {"window": "w", "who": "ann"}
 
@@ -29,9 +32,32 @@ def test_a_session(http):
     assert http.get("/api/teach/export/conll").text.count("\tO\n") == count
     assert http.get("/api/teach/export/jsonl").headers["content-disposition"] == 'attachment; filename="p.jsonl"'
     back = http.post("/api/teach/undo", json=ME).json()
-    assert (back["item"]["sentence"], back["item"]["known"], back["status"]["answered"]) == (item["sentence"], known, 0)
+    assert (back["item"]["sentence"], back["item"]["said"], back["status"]["answered"]) == (item["sentence"], known, 0)
     assert http.post("/api/teach/label", json={"label": "DISH"}).json()["labels"][-1] == "DISH"
     assert http.get("/").headers["content-type"].startswith("text/html")
+
+
+def test_what_a_file_says_stays_and_the_rest_is_predicted(serve, tmp_path):
+    made, toy = project(tmp_path / "p.teach", "chunker", 1), toy_english(40, seed=8)
+    known = [[label if k % 3 == 0 else None for k, label in enumerate(own.chunks)] for own in toy]
+    made.add("half", doc_for(toy), [{"labels": own} for own in known])
+    made.base.execute("UPDATE sentences SET done = 2 WHERE id = 1")
+    made.add_labels(["ADVP", "NP", "PP", "VP", "SBAR", "ADJP", "PRT"])
+    address = serve(made)
+    with httpx.Client(base_url=address, timeout=60) as http:
+        while http.get("/api/teach/status").json()["learning"]:
+            time.sleep(0.02)  # the project has begun with what it found in the files
+        found = http.post("/api/teach/ask", json=ME).json()
+        item, k = found["item"], found["item"]["sentence"] - 2
+        assert (item["known"], found["status"]["answered"]) == ({"labels": known[k]}, 0)
+        predicted = item["predicted"]["labels"]
+        assert all(told in (None, label) for told, label in zip(known[k], predicted, strict=True))
+        right = sum(a == b for a, b in zip(toy[k].chunks, predicted, strict=True))
+        assert right > 0.5 * len(predicted)
+        gold = {"labels": list(toy[k].chunks)}
+        body = {**ME, "sentence": item["sentence"], "known": gold, "predicted": item["predicted"]}
+        done = http.post("/api/teach/answer", json=body).json()["status"]
+        assert (done["answered"], done["corrected"]) == (1, len(predicted) - right)
 
 
 @pytest.mark.parametrize(

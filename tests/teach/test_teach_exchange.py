@@ -8,7 +8,7 @@ from projects import LABELS, gold, project
 
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
-from structron.io.tokenized import Given, doc_of
+from structron.io.tokenized import TokenizedSentence, doc_of
 from structron.tasks.pipeline import stream
 from structron.teach import exchange
 from structron.teach.project import Answer, Project
@@ -24,9 +24,8 @@ def answered(path: Path, task: str, count: int = 15, left: int = 3) -> Project:
 
 
 def known_of(made: Project) -> list[tuple[list[str], dict | None]]:
-    return [
-        ([w["form"] for t in i.data["tokens"] for w in t["words"]], i.known) for i in made.items("done = 1 ORDER BY id")
-    ]
+    items = made.items("known IS NOT NULL AND done < 2 ORDER BY id")
+    return [([w["form"] for t in i.data["tokens"] for w in t["words"]], i.known) for i in items]
 
 
 @pytest.mark.parametrize(
@@ -63,6 +62,12 @@ def test_open_labels_stay_open(tmp_path):
     again = Project.create(tmp_path / "b.teach", task="entities", labels=[], overlap=0, start=None, seed=1)
     exchange.add_files(again, [str(tmp_path / "a.conll")], "english")
     assert known_of(again)[0][1] == known
+    assert again.counts()["answered"] == 0  # it is asked; nobody has seen the open label
+    exchange.write_file(again, str(tmp_path / "b.conll"), None, False)
+    assert (tmp_path / "b.conll").read_text() == (tmp_path / "a.conll").read_text()
+    again.answer(1, "w", Answer("ann", "skip", None, None, 0))
+    assert again.item(1).known == known
+    assert exchange.export(again, "conll") == ""
     made.close()
     again.close()
 
@@ -128,7 +133,7 @@ def test_bad_files_name_the_place_and_add_nothing(name, content, wrong, fresh, t
 @pytest.mark.parametrize("label", ["A|B", "a\\b", "A=B", "B-X", "é,[#"])
 @pytest.mark.parametrize("format", ["conll", "conllu", "jsonl"])
 def test_odd_labels_come_back(label, format, fresh, tmp_path):
-    fresh.add("a", doc_of([Given(["Ann", "Bo", "."])]), [{"labels": [f"B-{label}", f"I-{label}", "O"]}])
+    fresh.add("a", doc_of([TokenizedSentence(["Ann", "Bo", "."])]), [{"labels": [f"B-{label}", f"I-{label}", "O"]}])
     exchange.write_file(fresh, str(tmp_path / f"out.{format}"), None, False)
     again = Project.create(tmp_path / "b.teach", task="entities", labels=[], overlap=0, start=None, seed=1)
     exchange.add_files(again, [str(tmp_path / f"out.{format}")], "english")
@@ -148,12 +153,12 @@ def test_a_file_is_added_whole_or_not_at_all(fresh, tmp_path):
 
 
 def test_a_long_text_is_added_in_parts(fresh, tmp_path, monkeypatch):
-    monkeypatch.setattr(stream, "BLOCK", 400)
+    monkeypatch.setattr(stream, "BLOCK_CHARACTERS", 400)
     text = "\n\n".join(f"Ann ate dish {k}. Bob came from Hanoi!" for k in range(40)) + "\n"
     (tmp_path / "a.txt").write_text(text)
-    sentences, known = exchange.add_files(fresh, [str(tmp_path / "a.txt")], "english")
+    sentences, known, whole = exchange.add_files(fresh, [str(tmp_path / "a.txt")], "english")
     assert sentences >= 40
-    assert known == 0
+    assert known == whole == 0
     found = list(exchange.documents(fresh))
     assert [name for name, _ in found] == [f"a.txt:{k}" for k in range(1, len(found) + 1)]
     assert len(found) > 3
@@ -168,14 +173,14 @@ def test_texts_that_wait_hold_up_nobody(fresh, tmp_path):
     other = Project(fresh.path)
 
     def texts():
-        yield "a", doc_of([Given(["Ann"])]), None
+        yield "a", doc_of([TokenizedSentence(["Ann"])]), None
         other.set("note", 1)  # while they come, another process may save
         assert other.counts()["sentences"] == 0
-        yield "b", doc_of([Given(["came"])]), [{"labels": ["O"]}]
+        yield "b", doc_of([TokenizedSentence(["came"])]), [{"labels": ["O"]}]
 
-    assert fresh.add_all(texts()) == (2, 1)
+    assert fresh.add_all(texts()) == (2, 1, 1)
     assert [(i.text, i.done) for i in other.items("TRUE ORDER BY id")] == [(1, 0), (2, 1)]
-    fresh.add("c", doc_of([Given(["x"])] * 9))
+    fresh.add("c", doc_of([TokenizedSentence(["x"])] * 9))
     assert [i.id for i in other.items("aside = 1")] == [10]
     other.close()
 

@@ -1,12 +1,14 @@
 """The model learns from answers, forgets what is undone, and is the same after a restart."""
 
+import math
 import time
 
 import pytest
-from projects import Person, project
+from projects import Person, doc_for, gold, project
 
 import structron
 from structron.cli import main
+from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.tasks.choosing import doubts
 from structron.teach.command import _labels_of, run
@@ -60,11 +62,68 @@ def test_what_is_undone_is_asked_again_and_forgotten(tmp_path):
     teacher.answer(person.window, person.name, question["sentence"], wrong, question["predicted"])
     rested(teacher)
     back = teacher.undo(person.window, person.name)
-    assert (back["sentence"], back["known"]) == (question["sentence"], wrong)
+    assert (back["sentence"], back["said"]) == (question["sentence"], wrong)
     assert person.ask()["sentence"] == question["sentence"]
     teacher.answer(person.window, person.name, question["sentence"], person.knows(question), question["predicted"])
     rested(teacher)
     assert teacher.project.answers() == 1
+    teacher.close()
+
+
+def every_second(values: list) -> list:
+    return [value if k % 2 else None for k, value in enumerate(values)]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_half_annotated_file_is_a_beginning(task, tmp_path):
+    """It is learned from at once; what it says of a sentence stays, and the rest is predicted around it."""
+    made, toy = project(tmp_path / "p.teach", task, 1), toy_english(30, seed=8)
+    half = [
+        {name: [v if k % 2 else None for k, v in enumerate(vs)] for name, vs in gold(task, own).items()} for own in toy
+    ]
+    made.add("half", doc_for(toy), half)
+    made.add_labels(sorted({own for one in toy for own in TASKS[task].labels_in(gold(task, one))}))
+    made.base.execute("UPDATE sentences SET done = 2 WHERE id = 1")
+    teacher = Teacher(made)
+    rested(teacher)
+    wrong = free = 0
+    for _ in range(5):
+        question = teacher.ask("w", "ann")
+        k = question["sentence"] - 2
+        right = gold(task, toy[k])
+        assert question["known"] == half[k]
+        known, predicted = (list(zip(*question[name].values(), strict=True)) for name in ("known", "predicted"))
+        for told, found in zip(known, predicted, strict=True):
+            assert all(a in (None, b) for a, b in zip(told, found, strict=True))
+        ((alone, _),) = teacher.task.predict(teacher.model, [teacher.project.item(question["sentence"])])
+        wrong += teacher.task.corrected(question["predicted"], right)
+        free += teacher.task.corrected(alone, right)
+        teacher.answer("w", "ann", question["sentence"], right, question["predicted"])
+    assert wrong < free
+    teacher.close()
+
+
+def test_nobody_is_shown_what_another_has_answered(tmp_path):
+    teacher = Teacher(project(tmp_path / "p.teach", "entities", 6, overlap=100))
+    ann, bob = Person(teacher, "ann", 6), Person(teacher, "bob", 6)
+    (sentence,) = ann.work(1)
+    question = bob.ask()
+    assert (question["sentence"], question["known"], question["said"]) == (sentence, None, None)
+    teacher.close()
+
+
+def test_a_parser_doubts_heads_that_other_searches_find_elsewhere(tmp_path):
+    teacher = Teacher(project(tmp_path / "p.teach", "parser", 40))
+    Person(teacher, count=40).work(6)
+    rested(teacher)
+    items, task, seen = teacher.project.items("done = 0"), teacher.task, 0
+    for item, (tree, margins) in zip(items, task.predict(teacher.model, items), strict=True):
+        rows = [task.inputs(teacher.model, item)]
+        others = [[head for head, _ in teacher.model.predict(rows, beam=beam)[0]] for beam in (1, 16)]
+        differ = [any(own[k] != head for own in others) for k, head in enumerate(tree["heads"])]
+        assert [margin == 0 for margin in margins] == differ == teacher.shown(item)["doubt"]
+        seen += any(differ)
+    assert seen
     teacher.close()
 
 
@@ -155,6 +214,7 @@ def test_of_a_large_pool_a_sample_is_ranked_and_comes_first(tmp_path, monkeypatc
 def test_doubt():
     assert _doubtful([10, 10, 1, 10, 10, 10]) == [False, False, True, False, False, False]
     assert not any(_doubtful([10, 10, 10]))
+    assert _doubtful([0, math.inf, 0, 0]) == [True, False, True, True]
     assert _doubtful(None) is None
 
 

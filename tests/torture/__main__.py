@@ -1,10 +1,11 @@
 """`PYTHONPATH=tests python -m torture [PART …]`: a line for each part, status 1: something failed.
 
 Every job that is done is written down in a ledger: a run that was interrupted goes on where it was, and what failed is
-tried again. --report makes a table of all that stands there.
+tried again. --report FILE.md adds a line for each part to FILE.jsonl, and makes a table of all that stands there.
 """
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from structron.runtime.threads import cores
 from torture.frame import Found, Job
-from torture.ledger import Ledger, listed
+from torture.ledger import Ledger, listed, merged, read_lines, report
 
 PARTS = ("mistakes", "faults", "guided", "server", "models", "inputs", "writes", "kills")
 """Modules of this folder; what takes longest comes last."""
@@ -25,15 +26,12 @@ FOLDER = Path(__file__).parents[2] / "build" / "torture"
 
 
 def jobs_of(name: str, trials: int | None, seed: int, folder: Path) -> list[Job]:
-    """The jobs of a part: its own, or all of it as one."""
+    """The jobs of a part."""
     part = import_module(f"torture.{name}")
-    number = trials or part.FULL
-    if hasattr(part, "jobs"):
-        return list(part.jobs(number, seed, folder))
-    return [Job(f"{name} {number} seed {seed}", lambda: part.run(number, seed, folder))]
+    return list(part.jobs(trials or part.FULL, seed, folder))
 
 
-def run(name: str, jobs: Iterable[Job], ledger: Ledger, threads: int) -> Found:
+def run(name: str, jobs: Iterable[Job], ledger: Ledger, threads: int, seed: int) -> Found:
     """Do the jobs that the ledger does not have; returns what all of them found."""
     every, found = list(jobs), Found()
     waiting = [job for job in every if not ledger.has(job.name)]
@@ -47,7 +45,7 @@ def run(name: str, jobs: Iterable[Job], ledger: Ledger, threads: int) -> Found:
         try:
             for done in as_completed(running):
                 job, own, seconds = done.result()
-                ledger.add(name, job.name, own, seconds)
+                ledger.add(name, job.name, own, seconds, seed)
                 for failure in own.failures:
                     print(f"  {failure}", flush=True)
         except BaseException:
@@ -58,7 +56,7 @@ def run(name: str, jobs: Iterable[Job], ledger: Ledger, threads: int) -> Found:
     return found
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     """Run all parts, or some."""
     parser = argparse.ArgumentParser(prog="torture", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
@@ -67,22 +65,28 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=cores(), help="processes at a time; as many as cores by default")
     parser.add_argument("--ledger", type=Path, default=FOLDER / "ledger.jsonl", help=f"{FOLDER}/ledger.jsonl")
     parser.add_argument("--fresh", action="store_true", help="begin anew: forget the ledger")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write a report of the ledger here, run nothing")
-    given = parser.parse_args()
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write a report here, run nothing")
+    given = parser.parse_args(argv)
     if strange := set(given.parts) - set(PARTS):
         parser.error(f"unknown part {min(strange)!r}; expected some of: {', '.join(PARTS)}")
     if given.fresh:
         given.ledger.unlink(missing_ok=True)
     ledger, failed = Ledger(given.ledger), 0
     if given.report:
-        given.report.write_text(ledger.report(), "utf-8")
+        kept = given.report.with_suffix(".jsonl")
+        lines = merged(read_lines(kept), ledger.lines())
+        kept.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+        given.report.write_text(report(lines), "utf-8")
         return 0
     os.environ.setdefault("CHECKED_KERNELS", str(given.ledger.parent / "kernels"))
     for name in given.parts or PARTS:
         begin = time.monotonic()
         with tempfile.TemporaryDirectory(prefix=f"torture-{name}-") as folder:
-            found = run(name, jobs_of(name, given.trials, given.seed, Path(folder)), ledger, given.jobs)
-        print(f"{name}: {found.trials} tried: {listed(found)}; {time.monotonic() - begin:.0f} s", flush=True)
+            found = run(name, jobs_of(name, given.trials, given.seed, Path(folder)), ledger, given.jobs, given.seed)
+        print(
+            f"{name}: {found.trials} tried: {listed(found.counts, found.compared)}; {time.monotonic() - begin:.0f} s",
+            flush=True,
+        )
         failed += len(found.failures)
     return 1 if failed else 0
 

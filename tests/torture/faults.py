@@ -6,16 +6,29 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import structron
 from structron.data.toy_english import toy_english, write_conll
-from torture.frame import Found, command, environment, start, without_privileges
+from torture.frame import (
+    Found,
+    Job,
+    chunks,
+    command,
+    environment,
+    found_by,
+    print_found,
+    start,
+    without_privileges,
+)
 
 FULL = 1000
 """More than there are: all of them."""
+PART = 7
+PATIENCE = 3600
 ENDLESS = ("--passes", "1000000", "--patience", "0", "--average", "none", "--margin", "1e9")
 """Passes that come to no end by themselves."""
 LIMITED = ("--passes", "30", "--patience", "0")
@@ -38,8 +51,12 @@ class Trial:
 
     def __init__(self, folder: Path):
         self.folder, self.train, self.model = folder, folder / "train.conll", folder / "known.structron"
-        write_conll(str(self.train), toy_english(150, 1))
         self.count = 0
+
+    def prepare(self) -> None:
+        """Write the data, learn the model."""
+        self.folder.mkdir(exist_ok=True)
+        write_conll(str(self.train), toy_english(150, 1))
         done = self.run(*self.training(self.model))
         assert done.returncode == 0, done.stderr
 
@@ -79,16 +96,30 @@ class Trial:
         return None if right else f"status {done.returncode}: {done.stderr}"
 
 
-def run(trials: int, seed: int, folder: Path) -> Found:
-    """Try all faults, or the first ones."""
+def jobs(trials: int, seed: int, folder: Path) -> Iterator[Job]:
+    """The first so many faults, in processes of their own: a process with threads has no copies that do much."""
+    every = all_of(Trial(folder / "names"))
+    for begin, end in chunks(0, min(trials, len(every)), PART):
+        place = folder / str(begin)
+        name = f"faults {begin}–{end - 1} of {len(every)}"
+        yield Job(name, partial(found_by, "faults", place, begin, end, patience=PATIENCE))
+
+
+def all_of(trial: Trial) -> list[tuple[str, Fault]]:
+    """Every fault, with its name."""
+    return [*streams(trial), *signals(trial), *permissions(trial), *caches(trial), *disks(trial)]
+
+
+def run(folder: Path, first: int, last: int) -> Found:
+    """Try some faults."""
     found, trial = Found(), Trial(folder)
-    every = [*streams(trial), *signals(trial), *permissions(trial), *caches(trial), *disks(trial)]
-    for name, fault in every[:trials]:
+    trial.prepare()
+    for name, fault in all_of(trial)[first:last]:
         try:
             problem = fault()
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
-        found.add(name.split(":")[0], None if problem is None else f"{name}: {problem}")
+        found.add(f"{name.split(':')[0]}/nothing lost", None if problem is None else f"{name}: {problem}")
     return found
 
 
@@ -220,7 +251,7 @@ def disks(trial: Trial) -> Iterator[tuple[str, Fault]]:
 
     yield (
         "disk: log",
-        partial(side, "--log", "64k", "cannot write the log any more (no space left on device); training continues"),
+        partial(side, "--log", "64k", "the log cannot be written (no space left on device); training continues"),
     )
     yield "disk: checkpoint", partial(side, "--checkpoint", "256k", "no checkpoint of this pass: ")
     yield "disk: model", model_now
@@ -243,3 +274,7 @@ def namespace(line: str) -> str:
     """A line of the shell in which file systems can be mounted that nobody else sees."""
     inner = line.replace("structron", '"$@"')
     return f"unshare -rm bash -c '{inner}' bash structron"
+
+
+if __name__ == "__main__":
+    print_found(run(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))

@@ -97,6 +97,28 @@ def tried(module: str, *given: object, first: int, last: int, patience: float) -
     return outcomes
 
 
+def found_by(module: str, *given: object, patience: float) -> Found:
+    """What a process of its own found: `python -m torture.<module> <given>`, which says so with `print_found`."""
+    argv = [sys.executable, "-m", f"torture.{module}", *map(str, given)]
+    found = Found()
+    try:
+        done = subprocess.run(argv, env=environment(), capture_output=True, text=True, check=False, timeout=patience)
+        out, status, errors = done.stdout, done.returncode, done.stderr
+    except subprocess.TimeoutExpired as hung:
+        out, status, errors = (hung.stdout or b"").decode(), -1, "it hung"
+    for line in out.splitlines():
+        if line.startswith("{"):
+            found += Found.from_json(json.loads(line))
+    if status:
+        found.add("", f"failed: {' '.join(argv[3:])}: the process ended with {status}: {errors[-400:]}")
+    return found
+
+
+def print_found(found: Found) -> None:
+    """In a child: tell all at once."""
+    print(json.dumps(found.to_json()), flush=True)
+
+
 def print_trials(numbers: Iterable[int], attempt: Callable[[int], str]) -> None:
     """In a child: try, and tell."""
     for number in numbers:

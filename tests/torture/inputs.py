@@ -151,7 +151,7 @@ def bomb() -> tuple[bytes, bytes]:
 # -- command lines -----------------------------------------------------------------------------------------------------
 
 KINDS = ("train", "train", "predict", "predict", "evaluate", "evaluate", "annotate", "inspect", "compare", "templates")
-KINDS += ("choose", "cluster", "check", "teach", "clusters", "open")
+KINDS += ("choose", "cluster", "check", "teach", "clusters", "lexicons", "open")
 FORMATS = ("conllu", "json", "jsonl", "tsv", "vertical", "conll", "brat", "sentences", "tokens", "html", "svg", "none")
 TEMPLATES = """# a comment
 U00:%x[-2,0]
@@ -171,6 +171,10 @@ shape[0] lower[-1]|lower[0]
 CLUSTERS = "The\t0110\ndog\t0111\nbarks\t10\nsees\t11\na\t0110\n"
 BROWN = "0110\tThe\t120\n0111\tdog\t17\n10\tbarks\t3\n"
 TABLE = '{"The": 6, "dog": 14, "a": 6, "barks": 1, "x": 0}'
+LEXICON = "The\tthe\tDET\ndog\tdog\tNOUN\tNN\tNumber=Sing\nbarks\tbark\tVERB\tVBZ\t_\n"
+UNIMORPH = "dog\tdogs\tN;PL\nbark\tbarks\tV;PRS;3;SG\n"
+LEMMAS = '{"dogs": "dog", "barks": ["bark"]}'
+ENDINGS = '{"noun": [["s", ""]], "verb": [["es", "e"]]}'
 VECTORS = "4 3\nthe 0.1 -0.2 3e2\ndog 1 0 0\ncat 0.9 0.1 0\nbarks -1 2 1e-9\n"
 JSONL = """{"text": "Ann likes Oslo.", "spans": [{"start": 10, "end": 14, "label": "LOC"}]}
 {"text": "Bob sleeps.", "label": [[0, 3, "PER"]]}
@@ -268,6 +272,17 @@ def clusters(given: Given, path: Path, random: np.random.Generator) -> list[str]
     return ["train", given.task, "--train", data, "--clusters", str(path), "--model", model, *quick(given.task)]
 
 
+def lexicons(given: Given, path: Path, random: np.random.Generator) -> list[str]:
+    """A command that reads a mutated lexicon, or makes one of mutated dictionaries."""
+    texts = (LEXICON, UNIMORPH, LEMMAS, ENDINGS)
+    text = texts[random.integers(len(texts))]
+    path.write_bytes(mutated(text.encode(), random))
+    if text != LEXICON or random.integers(2):
+        return ["lexicon", str(path), "--output", given.place(f"{os.getpid()}.out")]
+    model, data = given.place(f"{os.getpid()}.made.structron"), str(given.files["--dev"])
+    return ["train", given.task, "--train", data, "--lexicon", str(path), "--model", model, *quick(given.task)]
+
+
 def opened(given: Given, path: Path, random: np.random.Generator) -> list[str]:
     """Training on labels of which some are open."""
     open_label = ["--partial"] if random.integers(2) else ["--open-label", str(random.choice(["_", "?", "O", "NN"]))]
@@ -336,7 +351,9 @@ def attempt(given: Given, seed: int) -> str:
     zipped = random.random() < 0.1 and kind != "cluster"  # which reads gigabytes of text, as it is made to
     path = given.folder / f"input.{seed}{source.suffix}{'.gz' if zipped else ''}"
     path.write_bytes(packed(data, random) if zipped else data)
-    make = {"templates": templates, "clusters": clusters, "open": opened, "teach": taught}.get(kind)
+    make = {"templates": templates, "clusters": clusters, "lexicons": lexicons, "open": opened, "teach": taught}.get(
+        kind
+    )
     argv = command_line(given, path, kind, random) if make is None else make(given, path, random)
     if random.random() < 0.1 and argv[0] not in WITHHELD:
         path.write_bytes(source.read_bytes())  # the input is right, the command line is not

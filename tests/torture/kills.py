@@ -9,7 +9,10 @@ import math
 import os
 import shutil
 import signal
+import sys
 import time
+from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,10 +25,11 @@ from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.errors import StructronError
 from structron.tasks.graph.parser import GraphParser
 from structron.tasks.registry import load
-from torture.frame import Found
+from torture.frame import Found, Job, found_by, print_found
 from toy import toy_docs
 
 FULL = 100
+PATIENCE = 3600
 COLUMNS = {"entities": ("word", "pos", "entity")}
 TREES = ("parser", "graph-parser")
 OPTIONS = {
@@ -63,14 +67,20 @@ def corpora(task: str, folder: Path) -> list:
     return given
 
 
-def run(trials: int, seed: int, folder: Path) -> Found:
+def jobs(trials: int, seed: int, folder: Path) -> Iterator[Job]:
     """So many kills, spread over all tasks."""
-    found, random = Found(), np.random.default_rng(seed)
+    for k, task in enumerate(OPTIONS):
+        if share := trials // len(OPTIONS) + (k < trials % len(OPTIONS)):
+            name = f"kills {task} {share} seed {seed}"
+            yield Job(name, partial(found_by, "kills", task, share, seed, folder, patience=PATIENCE))
+
+
+def run(task: str, kills: int, seed: int, folder: Path) -> Found:
+    """Kill so many trainings of a task."""
+    found, own = Found(), folder / task
+    own.mkdir()
     _warm()
-    shares = [trials // len(OPTIONS) + (k < trials % len(OPTIONS)) for k in range(len(OPTIONS))]
-    for task, share in zip(OPTIONS, shares, strict=True):
-        if share:
-            _torment(task, share, random, folder, found)
+    _torment(task, kills, np.random.default_rng(seed), own, found)
     return found
 
 
@@ -94,7 +104,8 @@ def _torment(task: str, kills: int, random: np.random.Generator, folder: Path, f
     while True:
         status = _ended(_begun(disturbed), seconds * random.uniform(*WHEN) if kills else None)
         if status == -signal.SIGKILL:
-            found.add(*_judged(task, model))
+            outcome, wrong = _judged(task, model)
+            found.add(f"{task}/{outcome}", wrong)
             kills -= 1
             continue
         if status:
@@ -162,3 +173,7 @@ def _differences(task: str, whole: Path, model: Path, folder: Path) -> list[str]
     left = [str(path.relative_to(folder)) for path in folder.rglob(".structron-*")]
     differs = [] if whole.read_bytes() == model.read_bytes() else [f"{task}: the resumed model differs"]
     return [*differs, *(f"{task}: {name} is left of a killed run" for name in left)]
+
+
+if __name__ == "__main__":
+    print_found(run(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])))

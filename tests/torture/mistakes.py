@@ -8,23 +8,32 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from structron.errors import StructronError
-from torture.frame import Found, environment
+from torture.frame import Found, Job, chunks, environment
 from torture.planted import MISTAKES
 
 DEBUG = ", debug"
 """At the end of a trial's name."""
 TRIALS = [f"{name}{way}" for way in ("", DEBUG) for name in MISTAKES]
 FULL = len(TRIALS)
+PART = 10
 PATIENCE = 300
 """Seconds for a mistake, compiling included."""
 
 
-def run(trials: int, seed: int, folder: Path) -> Found:
-    """The mistakes, in processes that may crash."""
-    found, names = Found(), TRIALS[:trials]
+def jobs(trials: int, seed: int, folder: Path) -> Iterator[Job]:
+    """The first so many mistakes."""
+    names = TRIALS[:trials]
+    for begin, end in chunks(0, len(names), PART):
+        yield Job(f"mistakes {begin}–{end - 1} of {FULL}", partial(run, names[begin:end], folder))
+
+
+def run(names: list[str], folder: Path) -> Found:
+    """Some mistakes, in processes that may crash."""
+    found = Found()
     while names:
         done = 0
         for name, said in _tried(names, folder):

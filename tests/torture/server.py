@@ -5,8 +5,7 @@ is closed; the server stays well.
 import random
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -53,23 +52,19 @@ def attempt(port: int, number: int) -> str:
     return status
 
 
-def serve(models: Path) -> int:
-    """Serve the models in a thread; returns the port."""
-    import uvicorn
-    from serving import HOSTILE
+def attack(models: Path, numbers: Iterable[int]) -> None:
+    """Serve the models as `structron serve` does, and send the requests."""
+    from serving import HOSTILE, listening
 
     from structron.serve.app import make_app
     from structron.serve.library import Library
 
     names = [str(models / f"{model}.structron") for model in ("chunker", "beam", "one", "two", HOSTILE)]
     library = Library.open(["english", *names], [str(models / "test.conll")], [str(models / "train.log")])
-    server = uvicorn.Server(uvicorn.Config(make_app(library), port=0, http="h11", ws="none", log_level="critical"))
-    threading.Thread(target=server.run, daemon=True).start()
-    while not server.started:
-        time.sleep(0.02)
-    return server.servers[0].sockets[0].getsockname()[1]
+    with listening(make_app(library)) as (port, _):
+        print_trials(numbers, partial(attempt, port))
 
 
 if __name__ == "__main__":
     folder, first_request, last_request = sys.argv[1:]
-    print_trials(range(int(first_request), int(last_request)), partial(attempt, serve(Path(folder))))
+    attack(Path(folder), range(int(first_request), int(last_request)))

@@ -148,8 +148,13 @@ class State:
         return not wrong and (sum(changes) <= 1 or (first and not changes[1]))
 
 
+SESSION = "teach"
+
+
 class SessionWalk:
     """Trials of the session; its interface is that of `writes.Walk`."""
+
+    name = SESSION
 
     def __init__(self, folder: Path, found: Found):
         self.folder, self.found = folder, found

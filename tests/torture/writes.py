@@ -5,28 +5,37 @@ file, to the byte, and every input is as it was. A command whose call failed end
 line, with status 2; nothing is left beside its outputs, unless removing it was what failed, and what a kill leaves is
 gone after the next run. Of `structron teach` a session is tried (sessions.py).
 
-A trial is one call, one way. A walk visits all of them; with fewer trials some, spread evenly.
+A trial is one call, one way. A walk visits all of them; with fewer trials the first ones of an order that goes back
+and forth, so that any part of it is spread over all calls.
 """
 
 import errno
+import math
 import os
 import shutil
 import signal
-from collections.abc import Callable
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 import structron
-from structron.cli import main
+from structron.cli import main as structron_main
 from structron.data.toy_english import toy_english, write_conll
-from torture.frame import Found
-from torture.sessions import SessionWalk
+from torture.frame import Found, Job, chunks, found_by, print_found, print_trials, tried
+from torture.sessions import SESSION, SessionWalk
 from torture.syscalls import Ended, Watch, is_possible
 from toy import toy_docs
 
 FULL = 1_000_000
 """More than there are: all of them."""
+PART = 50
+PATIENCE = 3600
+GOLDEN = 0.618
+"""The share of a walk between one trial and the next."""
 WAYS = {"kill": 0, "EIO": errno.EIO, "ENOSPC": errno.ENOSPC}
 """What becomes of a call: the process is killed, or the call fails with this."""
 LEFT = ".structron-*"
@@ -47,7 +56,7 @@ def command(*argv: str) -> Callable[[Path], int]:
 
     def work(folder: Path) -> int:
         os.chdir(folder)
-        return main(list(argv))
+        return structron_main(list(argv))
 
     return work
 
@@ -93,10 +102,15 @@ SCENES = (
 )
 
 
-def prepare(folder: Path) -> None:
-    """The inputs of all scenes; this process has then loaded what its copies need."""
+def warm_up() -> None:
+    """Load what copies of this process need."""
     import_module("structron.cli.train")
     structron.Tagger(passes=1).fit([[("a", "X"), ("b", "Y")], [("b", "Y")]])
+
+
+def prepare(folder: Path) -> None:
+    """The inputs of all scenes."""
+    warm_up()
     folder.mkdir()
     write_conll(str(folder / "train.conll"), toy_english(20, 1), ("word", "pos"))
     write_conll(str(folder / "dev.conll"), toy_english(5, 2), ("word", "pos"))
@@ -115,7 +129,7 @@ class Walk:
     """Trials of one scene."""
 
     def __init__(self, scene: Scene, inputs: Path, folder: Path, found: Found):
-        self.scene, self.inputs, self.folder, self.found = scene, inputs, folder, found
+        self.name, self.scene, self.inputs, self.folder, self.found = scene.name, scene, inputs, folder, found
         self.old = (inputs / scene.old).read_bytes()
         whole = self.run()
         assert whole.status == 0, self.said()
@@ -186,22 +200,71 @@ class Walk:
         return f"left: {', '.join(left)}" if left else None
 
 
-def run(trials: int, seed: int, folder: Path) -> Found:
-    """Walk through all scenes, or visit so many calls, spread evenly."""
-    found = Found()
+def attempt(walk: Walk | SessionWalk, number: int) -> str:
+    """The trial of a number: what became of it. Neighbours in number are far from each other in the walk."""
+    n, way = place_of(number, walk.calls)
+    before, walk.found = walk.found, Found()
+    walk.try_call(n, way, WAYS[way])
+    found, walk.found = walk.found, before
+    return f"failed: {found.failures[0]}" if found.failures else f"{walk.name}/{next(iter(found.counts))}"
+
+
+def place_of(number: int, calls: int) -> tuple[int, str]:
+    """The call and the way of a trial: every one for one number below 3 × `calls`."""
+    trials = calls * len(WAYS)
+    step = next(k for k in range(int(trials * GOLDEN) or 1, 2 * trials + 1) if math.gcd(k, trials) == 1)
+    place = number * step % trials
+    return place // len(WAYS) + 1, [*WAYS][place % len(WAYS)]
+
+
+def jobs(trials: int, seed: int, folder: Path) -> Iterator[Job]:
+    """So many trials, spread over all scenes by their calls."""
     if not is_possible():
-        return found
+        return
     inputs = folder / "inputs"
-    prepare(inputs)
-    walks: list[Walk | SessionWalk] = []
-    for k, scene in enumerate(SCENES):
-        (folder / str(k)).mkdir()
-        walks.append(Walk(scene, inputs, folder / str(k), found))
-    walks.append(SessionWalk(folder / "session", found))
-    everything = [(walk, n, way) for walk in walks for n in range(1, walk.calls + 1) for way in WAYS]
-    step = max(1.0, len(everything) / trials)
-    for k in range(min(trials, len(everything))):
-        walk, n, way = everything[int(k * step)]
-        walk.try_call(n, way, WAYS[way])
-    found.compared["calls"] = sum(walk.calls for walk in walks)
+    known = found_by("writes", inputs, patience=PATIENCE)
+    if known.failures:
+        raise SystemExit(known.failures[0])
+    whole, before = known.compared.total(), 0
+    part = min(1.0, trials / (whole * len(WAYS)))
+    for name, calls in known.compared.items():
+        share = round((before + calls) * len(WAYS) * part) - round(before * len(WAYS) * part)
+        before += calls
+        for begin, end in chunks(0, share, PART):
+            job = f"writes {name} {begin}–{end - 1} of {calls * len(WAYS)}"
+            yield Job(job, partial(some, name, calls, inputs, folder / f"{name} {begin}", begin, end))
+
+
+def some(name: str, calls: int, inputs: Path, folder: Path, first: int, last: int) -> Found:
+    """Some trials of a scene, in a process of their own: one with threads has no copies that do much."""
+    folder.mkdir()
+    found = Found.of(tried("writes", name, inputs, folder, first=first, last=last, patience=PATIENCE))
+    found.compared[f"calls of {name}"] = calls if not first else 0
+    shutil.rmtree(folder)
     return found
+
+
+def walk_of(name: str, inputs: Path, folder: Path) -> Walk | SessionWalk:
+    """The walk through a scene."""
+    if name == SESSION:
+        return SessionWalk(folder, Found())
+    return Walk(next(scene for scene in SCENES if scene.name == name), inputs, folder, Found())
+
+
+def main(*given: str) -> None:
+    """Make the inputs and count the calls of all scenes, or try some of one."""
+    if len(given) == 1:
+        inputs, found = Path(given[0]), Found()
+        prepare(inputs)
+        for name in (*(scene.name for scene in SCENES), SESSION):
+            with tempfile.TemporaryDirectory() as folder:
+                found.compared[name] = walk_of(name, inputs, Path(folder)).calls
+        print_found(found)
+    else:
+        name, inputs, folder, first, last = given
+        warm_up()
+        print_trials(range(int(first), int(last)), partial(attempt, walk_of(name, Path(inputs), Path(folder))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -13,7 +13,7 @@ from structron import GraphParser
 from structron.kernels.jit import entry
 from structron.learn.graph import GraphLearner
 from structron.search.graph import scratch as scratches
-from structron.search.graph.features import look_at
+from structron.search.graph.features import sentence_codes
 from structron.update.swvp import FAMILIES, VARIANTS, Swvp, define_jj, make_mixed
 from structron.update.swvp_trees import OWN, decisions, mix_trees
 from structron.update.trees import difference, make_sums, touch_rank
@@ -63,7 +63,7 @@ def test_differences_are_those_of_full_scores(seed, name, n):
             assert (m.heads[i], m.relation[i]) == (source.heads[i], source.relation[i])
         before = model.w.copy()
         sums = make_sums(u, 0.0, 5.0)
-        found = entry(difference)(model.look(model.w), sums, n, model.setting, model.relations, y, m, scratch)
+        found = entry(difference)(model.sentence(model.w), sums, n, model.setting, model.relations, y, m, scratch)
         assert same([model.w, u], [before, np.zeros_like(u)]), "an amount of 0 changes nothing"
         full = [model.score(t.heads[1:], t.relation[1:]) for t in (y, m)]
         assert found == pytest.approx(full[0] - full[1], abs=1e-3)
@@ -155,22 +155,26 @@ def mixed(y, z, places):
 def empty_look(learner, start, n):
     """A sentence seen with empty weights, and these."""
     w, u = np.zeros(len(learner.store.w), np.float32), np.zeros(len(learner.store.u))
-    return look_at(learner.templates, learner.trees.x, start, n, w, shift_of(learner.bits)), w, make_sums(u, 1.0, 1.0)
+    return (
+        sentence_codes(learner.templates, learner.trees.x, start, n, w, shift_of(learner.bits)),
+        w,
+        make_sums(u, 1.0, 1.0),
+    )
 
 
 def phi(learner, start, n, y, m):
     """ΔΦ(x, y, m): what a plain update of empty weights would be."""
-    look, w, sums = empty_look(learner, start, n)
+    sentence, w, sums = empty_look(learner, start, n)
     trees = [make_tree(*tree) for tree in (y, m)]
-    entry(difference)(look, sums, n, learner.setting, learner.relations, *trees, np.zeros(n + 1, np.int64))
+    entry(difference)(sentence, sums, n, learner.setting, learner.relations, *trees, np.zeros(n + 1, np.int64))
     return w.astype(np.float64)
 
 
 def ranking_change(learner, start, n):
-    look, w, sums = empty_look(learner, start, n)
+    sentence, w, sums = empty_look(learner, start, n)
     for m in range(1, n + 1):
         gold, best = learner.trees.heads[start + m - 1], learner.ranked[start + m - 1]
         if gold != best:
-            entry(touch_rank)(look, sums, gold, m, 1.0)
-            entry(touch_rank)(look, sums, best, m, -1.0)
+            entry(touch_rank)(sentence, sums, gold, m, 1.0)
+            entry(touch_rank)(sentence, sums, best, m, -1.0)
     return w.astype(np.float64)

@@ -127,5 +127,5 @@ def test_runs_shards_and_alma():
 
 
 def test_weighted_violations_need_all_labels():
-    with pytest.raises(StructronError, match="swvp: open labels in the training data; expected swvp none"):
+    with pytest.raises(StructronError, match="swvp: cannot be combined with open labels in the training data"):
         structron.Tagger(beam=2, swvp="b-wm").fit(random_rows(5))

@@ -43,6 +43,7 @@ def tree_rows() -> list:
 
 PLAIN = {"runs": 1, "cutoff": 0, "average": "none", "passes": 200, "margin": None, "check": True}
 CASES = {
+    "tagger": (structron.Tagger, {"columns": ["word", "tag"], "templates": ["w[0]"], "order": 1}, chunk_rows),
     "segments": (structron.SegmentChunker, {"columns": ["word", "chunk"], "templates": ["w[0]"]}, chunk_rows),
     "joint": (
         structron.JointTagger,
@@ -51,7 +52,7 @@ CASES = {
     ),
     "parser": (structron.Parser, {"templates": ["s0.w|s1.w|q0.w"], "limit_relations": False}, tree_rows),
 }
-LEGAL = {"segments": agreeing, "joint": None, "parser": agreeing_transitions}
+LEGAL = {"tagger": None, "segments": agreeing, "joint": None, "parser": agreeing_transitions}
 
 
 class Searched:

@@ -307,6 +307,6 @@ def test_where_all_actions_have_to_be_known():
         BeamLearner(PROBLEM, passes=1).fit(EXAMPLES, dev=part)
     with pytest.raises(StructronError, match=r"training data: example 0, step 1: an open .*BeamLearner learns from"):
         QueueLearner(PROBLEM, passes=1).fit(part)
-    with pytest.raises(StructronError, match="swvp: open actions in the training data; expected swvp none"):
+    with pytest.raises(StructronError, match="swvp: cannot be combined with open actions in the training data"):
         BeamLearner(PROBLEM, passes=1, swvp="b-wm").fit(part)
     PROBLEM.check(part)

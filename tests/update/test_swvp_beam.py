@@ -253,7 +253,7 @@ def test_room_that_runs_out_changes_nothing(name, jj):
 
 
 def test_exchangeable_problems():
-    with pytest.raises(StructronError, match=r"exchangeable: not for a problem with a stack \(moves\)"):
+    with pytest.raises(StructronError, match=r"exchangeable: does not work with a stack \(moves\)"):
         chain_problem(exchangeable=True, moves=[1, 0, -1])
 
     def advance(x, table, states, s, action, t):

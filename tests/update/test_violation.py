@@ -233,7 +233,7 @@ def test_an_expectation_over_a_beam_by_hand():
 
 def test_an_expectation_needs_the_scale_of_the_weights():
     rule = replace(RULES["laso-literal"], expected=True)
-    with pytest.raises(StructronError, match="expected=True and alma"):
+    with pytest.raises(StructronError, match="update: expected=True cannot be combined with alma"):
         BeamLearner(chain_problem(2, 2, ["w"]), update=rule, alma=0.9).options.search()
 
 

@@ -50,7 +50,7 @@ def test_the_mean(time, least, monkeypatch):
 
 def test_a_last_mean_is_the_same(monkeypatch):
     """Though pages of the stores go back on the way, which are as small as a page here."""
-    monkeypatch.setattr(memory, "LARGE", 1)
+    monkeypatch.setattr(memory, "LARGE_BYTES", 1)
     monkeypatch.setattr(hashed, "HASHED_BLOCK", 2 * memory.mmap.PAGESIZE)
     rng, stores = np.random.default_rng(1), []
     for k in range(2):

@@ -107,7 +107,7 @@ def test_a_store_whose_pages_go_back_as_it_grows(sequence):
     """As large ones do: every array has pages of its own, and one page is copied at a time."""
     expected = fill(sequence, make_sparse(COLUMNS, 1, 1, 1))[0]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "LARGE", 1)
+        patch.setattr(memory, "LARGE_BYTES", 1)
         patch.setattr(memory, "PIECE", memory.mmap.PAGESIZE)
         found = fill(sequence, make_sparse(COLUMNS, 1, 1, 1))[0]
     for name, array in expected._asdict().items():
@@ -376,7 +376,7 @@ def test_a_settled_store_has_its_means_for_weights(anchored, time, weights, leas
     store = stored(weights, anchored)
     store.sparse.u[:], store.sparse.dense_u[:, :COLUMNS] = np.arange(len(store.sparse.u)) / 3, 1.7
     keys, rows, count = store.lean(time, 0.3, least)
-    store.settle(time, 0.3)
+    store.keep_mean(time, 0.3)
     found = store.lean(0, 1.0, least)
     assert found[0].tolist() == keys.tolist()
     assert {name: array.tolist() for name, array in found[1].items()} == {

@@ -44,7 +44,7 @@ def run(
         from structron.cli import bulk
 
         if output is not None or text is not None:
-            raise StructronError(f"{'--text' if text else '--output'}: expected only --output-dir for many files")
+            raise StructronError(f"{'--text' if text else '--output'}: cannot be combined with --output-dir")
         wanted = how.get("format", "conllu")
         ending = FORMATS[wanted].ending if wanted in FORMATS else ""
         order = bulk.Order(Annotation, {"model": model, **how})
@@ -98,7 +98,7 @@ class Annotation:
         if input not in (None, "conllu") and keep is not None:
             raise StructronError(f"--keep: expected CoNLL-U, not --input {input}")
         if input not in (None, PLAIN) and estimator.task != "pipeline":
-            raise StructronError("--input: expected a pipeline, for text that is already tokenised")
+            raise StructronError("--input: text that is already tokenised needs a pipeline; expected one as --model")
         self.input = input or (None if keep is None else "conllu")
         self.format, self.keep, self.encoding = format, keep or KEEP[0], encoding
         self.jobs = settings.get("jobs") or cores()

@@ -12,7 +12,7 @@ from importlib import import_module
 
 import click
 
-from structron.cli.command import Job
+from structron.cli.command import Call
 from structron.cli.commands import app
 from structron.cli.completion import PROGRAM, VARIABLE, complete
 from structron.errors import StructronError
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _fail(f"error: {error}", 2)
         except streams.OutputError as error:
             return _failed_output(error)
-        return _run(job) if isinstance(job, Job) else job
+        return _run(job) if isinstance(job, Call) else job
 
 
 def script() -> None:
@@ -47,7 +47,7 @@ def script() -> None:
     streams.leave(main())
 
 
-def _parsed(arguments: list[str]) -> Job | int:
+def _parsed(arguments: list[str]) -> Call | int:
     """What a command line asks for, or the exit status of what has been printed."""
     try:
         with app.make_context(PROGRAM, arguments) as context:
@@ -64,7 +64,7 @@ def _usage(error: click.UsageError) -> str:
     return f"{text} See {command} --help" if text.endswith("?") else f"{text}; see {command} --help"
 
 
-def _run(job: Job) -> int:
+def _run(job: Call) -> int:
     options = {name: value for name, value in job.options.items() if value is not None}
     verbose, silent = options.pop("verbose"), options.get("quiet", False)
     if job.module != "structron.cli.train":
@@ -112,7 +112,7 @@ def _fail(text: str, status: int) -> int:
     return status
 
 
-def _begin_model(job: Job) -> None:
+def _begin_model(job: Call) -> None:
     """Let a model be read while Numba is imported, if the command will read it here."""
     model = job.options.get("model")
     if model is not None and job.module in READERS and not job.options.get("output_dir") and not job.options.get("ray"):

@@ -27,7 +27,7 @@ from structron.io.text import is_standard, sweep
 from structron.runtime.cluster import RayPool, connect
 from structron.runtime.interrupts import outcome
 from structron.runtime.processes import ProcessPool, WorkerDied, WorkerPool, as_done
-from structron.runtime.progress import EVERY, duration, on_terminal, say
+from structron.runtime.progress import LINE_SECONDS, duration, on_terminal, say
 from structron.tasks.registry import path_of
 
 fcntl = import_module("fcntl") if os.name == "posix" else None
@@ -174,7 +174,7 @@ def _alone(folder: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StructronError(
-                f"{folder}: another run is using it; wait for its end, or use another folder"
+                f"{folder}: another run is using it; wait until it ends, or use another folder"
             ) from None
         except OSError:  # a file system that knows no locks
             pass
@@ -259,7 +259,7 @@ class Meter:
         self.count, self.bytes = self.count + 1, self.bytes + size
         if self.bar is not None:
             self.bar.update(self.bar.task_ids[0], completed=self.bytes, description=self._files())
-        elif time.monotonic() - self.said >= EVERY and self.count < len(self.sizes):
+        elif time.monotonic() - self.said >= LINE_SECONDS and self.count < len(self.sizes):
             self.said = time.monotonic()
             left = self.seconds * (self.total - self.bytes) / max(self.bytes, 1)
             say(f"{self._files()}, about {duration(left)} left")

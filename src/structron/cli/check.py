@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from structron.cli.places import check_places
 from structron.errors import counted, shown
-from structron.eval.checks import AGAINST, RULES, Known, Report
+from structron.eval.checks import AGAINST, RULES, Attested, Report
 from structron.io import read
 from structron.io.text import display_name, read_lines
 
@@ -25,7 +25,7 @@ def run(
     opened = [read_lines(path, encoding) for path in files]
     known = None
     if against is not None:
-        known = Known.of(sentence.rows for sentence in read(against, "conllu", encoding))
+        known = Attested.of(sentence.rows for sentence in read(against, "conllu", encoding))
     report = Report()
     for path, lines in zip(files, opened, strict=True):
         report.add(display_name(path), lines, known, top)

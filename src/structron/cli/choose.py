@@ -12,7 +12,7 @@ from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source, batches
 from structron.cli.places import check_output, check_picture_place, check_places, check_text_place
 from structron.errors import StructronError
-from structron.io import CONLLU_COLUMNS, Sentence, atomic_write_bytes, open_output
+from structron.io import CONLLU_COLUMNS, ColumnSentence, atomic_write_bytes, open_output
 from structron.io.columns import Columns
 from structron.io.conllu import read_conllu
 from structron.io.text import check_writable, read_lines, unpacked_name
@@ -107,7 +107,7 @@ def _print(chosen: list[Any], pool: str, as_json: bool) -> None:
             print(f"{rank}\t{pool}:{line}\t{doubt.reason}\t{' '.join(words)}")
 
 
-def _written(rank: int, doubt: Any, sentence: Sentence, words: list[str], text: bool) -> str:
+def _written(rank: int, doubt: Any, sentence: ColumnSentence, words: list[str], text: bool) -> str:
     """A sentence as it stands in the pool, with a comment that says why; of plain text its words."""
     if text:
         return f"{' '.join(words)}\n"
@@ -131,7 +131,7 @@ def _plain_view(model: Any) -> View:
 
 def _sentences(
     pool: str, models: list[Any], how: tuple[str | None, str | None, str], analyser: str
-) -> Iterator[tuple[Corpus, list[Sentence]]]:
+) -> Iterator[tuple[Corpus, list[ColumnSentence]]]:
     """The sentences of a column file or CoNLL-U, batch by batch."""
     format, columns, encoding = how
     source = Source(pool, format, encoding, columns, models[0])
@@ -144,7 +144,7 @@ def _sentences(
 
 def _text(
     pool: str, models: list[Any], how: tuple[str | None, str | None, str], analyser: str
-) -> Iterator[tuple[Corpus, list[Sentence]]]:
+) -> Iterator[tuple[Corpus, list[ColumnSentence]]]:
     """The sentences of plain text, which a pipeline cuts into words and tags."""
     nlp: Any = load(analyser)
     if not nlp.texts or nlp.task != "pipeline":
@@ -170,7 +170,7 @@ def _renamed(names: list[str] | None, roles: Columns) -> list[str]:
     return found
 
 
-def _placed(sentences: list[Sentence], text: str, start: int) -> Iterator[Sentence]:
+def _placed(sentences: list[ColumnSentence], text: str, start: int) -> Iterator[ColumnSentence]:
     """The sentences of a text whose first line has the number `start`, each with that of the line it begins in."""
     place = 0
     for sentence in sentences:

@@ -34,7 +34,7 @@ def run(
 ) -> None:
     """Write a line for each word: the path of its class, the word and, of raw text, how often it was seen."""
     if annotated + tokenized + vectors > 1:
-        raise StructronError("--annotated, --tokenized, --vectors: expected one of them")
+        raise StructronError("--annotated, --tokenized, --vectors: expected only one of them")
     check_places({"FILE": files}, {"--output": output})
     check_text_place("--output", output)
     check_output(output)

@@ -1,6 +1,6 @@
-"""Commands as click parses them: what is left of a command line is a `Job`, which app.py runs.
+"""Commands as click parses them: what is left of a command line is a `Call`, which app.py runs.
 
-    structron train TASK …  ──click──▶  Job(module, options)  ──▶  structron.cli.train.run(**options)
+    structron train TASK …  ──click──▶  Call(module, options)  ──▶  structron.cli.train.run(**options)
 
 `train` is a group with a command for each task, which has the options of the task and no others.
 """
@@ -13,10 +13,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from structron.cli.options import OPTIONS, Argument, Setting, flag_of, flags_of, settings
+from structron.cli.options import OPTIONS, Argument, EstimatorOption, flag_of, flags_of, settings
 from structron.errors import StructronError, unknown
 from structron.fields import SECTIONS
-from structron.options import Task
+from structron.options import TaskOptions
 from structron.tasks.capabilities import able, able_tasks, reason
 from structron.tasks.options import TASKS
 
@@ -43,7 +43,7 @@ SECTION_OF = dict.fromkeys(
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Call:
     """The module whose `run` does a command's work, and the options for it."""
 
     module: str
@@ -57,20 +57,20 @@ class Command(click.Command):
         super().__init__(name, help=help, short_help=short, params=list(params), context_settings=dict(CONTEXT))
         self.module = f"structron.{module}"
 
-    def invoke(self, ctx: click.Context) -> Job:
+    def invoke(self, ctx: click.Context) -> Call:
         """Options of estimators that were given are `settings`; what was not given is left to the command."""
         options: dict[str, Any] = {}
         given: dict[str, Any] = {}
         for param in self.params:
             name = str(param.name)
             value = ctx.params[name]
-            if not isinstance(param, Setting):
+            if not isinstance(param, EstimatorOption):
                 options[name] = (list(value) or None) if isinstance(value, tuple) else value
             elif ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 given[name] = param.value(value)
-        if any(isinstance(param, Setting) for param in self.params):
+        if any(isinstance(param, EstimatorOption) for param in self.params):
             options["settings"] = given
-        return Job(self.module, options)
+        return Call(self.module, options)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -114,17 +114,21 @@ def folded(term: str, width: int) -> str:
 class TaskCommand(Command):
     """`train` for one task."""
 
-    def __init__(self, kind: type[Task], params: Sequence[click.Parameter]):
+    def __init__(self, kind: type[TaskOptions], params: Sequence[click.Parameter]):
         own = (param for param in params if all(able(kind, RESTS_ON[f]) for f in param.opts if f in RESTS_ON))
         super().__init__(kind.task, "cli.train", kind.about, *own, *settings(kind))
         self.kind, self.options_metavar = kind, "--train FILE --model OUT [OPTIONS]"
 
     def section_of(self, param: click.Parameter) -> str:
-        return param.option.section.capitalize() if isinstance(param, Setting) else SECTION_OF.get(param.name, "Output")
+        return (
+            param.option.section.capitalize()
+            if isinstance(param, EstimatorOption)
+            else SECTION_OF.get(param.name, "Output")
+        )
 
-    def invoke(self, ctx: click.Context) -> Job:
+    def invoke(self, ctx: click.Context) -> Call:
         job = super().invoke(ctx)
-        return Job(job.module, {"task": self.kind.task, **job.options})
+        return Call(job.module, {"task": self.kind.task, **job.options})
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -186,7 +190,7 @@ class Train(click.Group):
             formatter.write_dl([(task, kind.about) for task, kind in TASKS.items()])
 
 
-def refusal(kind: type[Task], flag: str, what: str) -> StructronError:
+def refusal(kind: type[TaskOptions], flag: str, what: str) -> StructronError:
     """Why an option of a command does not go with a task, and with which tasks it does."""
     parts = [f"{flag}: not available for the {kind.task}{f' ({why})' if (why := reason(kind, what)) else ''}"]
     others = able_tasks(what)

@@ -160,7 +160,7 @@ COMMANDS: list[click.Command] = [
         option(
             "--input",
             metavar="text|tokens|conll|vertical|conllu",
-            help="Format of the input; by default determined by its name: text, or that of .conllu, .conll, .vert.",
+            help="Format of the input; by default determined by the name (.conllu, .conll, .vert), otherwise text.",
         ),
         option("--keep", metavar="tokens|tags", help="With CoNLL-U input: keep its tokens, or also its tags."),
         ENCODING,
@@ -217,6 +217,22 @@ COMMANDS: list[click.Command] = [
         QUIET,
         VERBOSE,
         short="Cluster the words of raw text, for training.",
+    ),
+    Command(
+        "lexicon",
+        "cli.lexicon",
+        "Convert dictionaries to a lexicon, for train --lexicon: UDPipe's, UniMorph's, spaCy's, CoNLL-U.",
+        Argument("files", "FILE …", "Dictionaries; together they are one.", type=TEXT, nargs=-1, required=True),
+        option(
+            "--format",
+            metavar="udpipe|unimorph|spacy|conllu",
+            help="Format of the files; by default determined by their first lines.",
+        ),
+        OUTPUT,
+        ENCODING,
+        QUIET,
+        VERBOSE,
+        short="Convert dictionaries to a lexicon, for training.",
     ),
     Command(
         "predict",

@@ -14,9 +14,9 @@ from structron.cli.trees import valid_trees
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.fields import options_of
-from structron.io import CONLLU_COLUMNS, Sentence
+from structron.io import CONLLU_COLUMNS, ColumnSentence
 from structron.io.columns import EMPTY, TREE_COLUMNS, WORDS, Columns, default_columns
-from structron.options import Trees
+from structron.options import Trees, many_roots
 from structron.text.sentences import Document
 
 CONLLU_LABELS = {"tagger": {"label": "upos"}, "lemmatizer": {"label": "lemma"}}
@@ -41,7 +41,7 @@ class View:
     def of(cls, estimator: Any, roles: Columns | None = None) -> "View":
         """That of a model; with `roles` of one that is still to be trained, which may read every column."""
         known, needed = (roles, set(roles.names)) if roles else (estimator.roles_, set(estimator.needed_))
-        return cls(known, needed, estimator.documents, estimator.many_roots, estimator.closed)
+        return cls(known, needed, estimator.documents, many_roots(estimator.options), estimator.closed)
 
     @property
     def orders(self) -> list[list[str]]:
@@ -113,7 +113,7 @@ class Corpus:
     def _no_column(self, name: str, names: list[str], hint: str) -> StructronError:
         return StructronError(f"{self.source.name}: no column {name!r} among {', '.join(names)}; {hint}")
 
-    def item(self, group: list[Sentence]) -> Item:
+    def item(self, group: list[ColumnSentence]) -> Item:
         """Sentences that are labelled as one, in the model's columns."""
         rows = [sentence.rows for sentence in group]
         if self.places is not None:

@@ -1,6 +1,7 @@
 """`structron demo`: a text and the bundled model; then every task on toy English, from generated files to analysed
 sentences, and how to do it again."""
 
+import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -110,7 +111,8 @@ def write_entities(path: Path, sentences: Sequence[ToySentence]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The files that a task is shown on, how its analyses look, and options that make it quick: toy English is easy."""
+    """The files that a task is shown on, how its analyses look, and options that make it quick: toy English is easy.
+    Files of the same ending are the same for all tasks."""
 
     ending: str
     write: Callable[[Path, Sequence[ToySentence]], None]
@@ -124,12 +126,12 @@ DEMOS = {
     "chunker": Demo("conll", write_conll, show_chunks),
     "segments": Demo("conll", write_conll, show_chunks, {"passes": 4}),
     "joint": Demo("conll", write_conll, show_both, {"passes": 4}),
-    "entities": Demo("conll", write_entities, show_chunks, {"passes": 8}),
+    "entities": Demo("entities.conll", write_entities, show_chunks, {"passes": 8}),
     "parser": Demo("conllu", write_conllu, show_tree, {"passes": 4}),
     "graph-parser": Demo("conllu", write_conllu, show_tree, {"order": 1, "passes": 3}),
     "tokenizer": Demo("conllu", write_conllu, show_cut, {"passes": 3, "runs": 1}),
-    "lemmatizer": Demo("conllu", write_lemmas, show_tags, {"passes": 4}),
-    "pipeline": Demo("conllu", write_lemmas, show_analysis, {}, PIPELINE_SENTENCES),
+    "lemmatizer": Demo("lemmas.conllu", write_lemmas, show_tags, {"passes": 4}),
+    "pipeline": Demo("pipeline.conllu", write_lemmas, show_analysis, {}, PIPELINE_SENTENCES),
 }
 
 
@@ -160,7 +162,7 @@ def run(task: str | None = None, text: str | None = None, out: Path | None = Non
         names = [task] if task else list(TRAINABLE)
         stack.enter_context(meanwhile(_kernels(names)))
         for name in names:
-            status = _show(name, DEMOS[name], corpus, folder, console)
+            status = _show(name, DEMOS[name], corpus, folder, console, kept=out is not None)
             if status:
                 return status
     if out is None:
@@ -174,14 +176,19 @@ def _kernels(names: Sequence[str]) -> list[str]:
     return [f"{phase} {own.kernels_of(own.get_params())}" for own in made for phase in ("train", "use")]
 
 
-def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, console: Console) -> int:
+def _show(
+    task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, console: Console, kept: bool = False
+) -> int:
+    """kept: the files stay, and the commands name them where they are."""
     files = {split: folder / f"{split}.{demo.ending}" for split in SPLITS}
     parts = {split: corpus[lo:hi][: demo.most] for split, (lo, hi) in SPLITS.items()}
     for split, own in parts.items():
         demo.write(files[split], own)
     size = sum(map(len, parts.values()))
     model = folder / f"{task}.structron"
-    console.print(f"[bold]{task}[/bold]: {size} sentences of toy English in {files['train'].name} and others")
+    console.print(
+        f"[bold]{task}[/bold]: {size:,} sentences of toy English, in {', '.join(file.name for file in files.values())}"
+    )
     status = train.run(task, files["train"], model, dev=files["dev"], settings=demo.options)
     if status:
         return status
@@ -190,18 +197,21 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
         _show_texts(estimator, demo, files, console)
     else:
         _show_sentences(estimator, demo, files, console)
-    console.print("do it yourself:", style="dim")
+    console.print("to run it yourself:", style="dim")
     options = "".join(f" --{name} {value}" for name, value in demo.options.items())
-    use = f"predict {model.name} {files['test'].name}"
-    if estimator.texts:
-        use = f"annotate {files['test'].with_suffix('.txt').name} --model {model.name}"
+    named = {split: shlex.quote(str(file) if kept else file.name) for split, file in files.items()}
+    model_, text, labelled = (
+        shlex.quote(str(file) if kept else file.name)
+        for file in (model, files["test"].with_suffix(".txt"), folder / f"labelled.{demo.ending}")
+    )
+    use = f"annotate {text} --model {model_}" if estimator.texts else f"predict {model_} {named['test']}"
     commands = [
-        f"train {task} --train {files['train'].name} --dev {files['dev'].name} --model {model.name}{options}",
-        f"evaluate {model.name} {files['test'].name}",
-        f"{use} --output labelled.{demo.ending}",
+        f"train {task} --train {named['train']} --dev {named['dev']} --model {model_}{options}",
+        f"evaluate {model_} {named['test']}",
+        f"{use} --output {labelled}",
     ]
     if "inspect" not in estimator.lacks:
-        commands.append(f"inspect {model.name} --top 3")
+        commands.append(f"inspect {model_} --top 3")
     for command in commands:
         console.print(f"   structron {command}", style="cyan", markup=False)
     console.print()
@@ -231,8 +241,11 @@ def _show_sentences(estimator: Any, demo: Demo, files: Mapping[str, Path], conso
     place = view.roles.names.index(view.roles.word)
     words = [[row[place] for row in rows] for rows in sentences_of(items)]
     gold, guess = estimator._gold(items), [x for group in found for x in group] if view.documents else found
-    for k in _worth_showing(gold, guess):
+    chosen = _worth_showing(gold, guess)
+    for k in chosen:
         console.print("  ", demo.show(words[k], gold[k], guess[k]))
+    if demo.show in (show_chunks, show_both) and any(gold[k] != guess[k] for k in chosen):
+        console.print("   (?: a mistake)", style="dim")
 
 
 def _worth_showing(gold: Sequence[Sequence], guess: Sequence[Sequence]) -> list[int]:

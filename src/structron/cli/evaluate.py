@@ -78,7 +78,7 @@ def run(
         print(scores.report())
         if confused is not None:
             print(f"\n{confused.report()}\n")
-        print(f"{sentences} sentences in {seconds:.2f} s, {speed} tokens/s")
+        print(f"{sentences:,} sentences in {seconds:.2f} s, {speed:,} tokens/s")
         print(shown(estimator.signature_))
         if errors is not None:
             _list(listed)
@@ -127,7 +127,7 @@ def _evaluate_texts(
     print(scores.report())
     if found is not None:
         print(f"entities: precision {found.precision:.2f}, recall {found.recall:.2f}, F1 {found.f1:.2f}")
-    print(f"{words} words in {seconds:.2f} s, {speed} words/s")
+    print(f"{words:,} words in {seconds:.2f} s, {speed:,} words/s")
     print(shown(estimator.signature_))
 
 

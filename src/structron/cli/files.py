@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from structron.errors import NoSentencesError, StructronError
-from structron.io import CONLLU_COLUMNS, FORMATS, Sentence, detect_format, read_from, read_lines
+from structron.io import CONLLU_COLUMNS, FORMATS, ColumnSentence, detect_format, read_from, read_lines
 from structron.io.columns import EMPTY
 from structron.io.conll import BOM, read_conll, shows_columns
 from structron.io.conllu import read_conllu
@@ -144,7 +144,7 @@ class Source:
             raise StructronError(f"{error}{hint(head, self.format)}") from None
         check_columns(first, self.name, self.format)
         self.like = next((line for line in map(without_bom, first.lines) if shows_columns(line)), "")
-        self.sentences: Iterator[Sentence] = chain([first], sentences)
+        self.sentences: Iterator[ColumnSentence] = chain([first], sentences)
         self.first = first
         self.width, self.place = len(first.rows[0]), self.line(first, 0)
         self.columns: list[str] | None = list(CONLLU_COLUMNS) if self.format == "conllu" else None
@@ -153,14 +153,14 @@ class Source:
             if len(self.columns) != self.width:
                 raise StructronError(f"{self.place}: {self.width} columns; --columns names {len(self.columns)}")
 
-    def some(self, text: str, start: int) -> list[Sentence]:
+    def some(self, text: str, start: int) -> list[ColumnSentence]:
         """The sentences of some lines of the file, of which the first has the number `start`."""
         lines = io.StringIO(text, newline="\n")
         if self.format == "conllu":
             return list(read_conllu(lines, self.name, start))
         return list(read_conll(lines, self.name, self.like, start))
 
-    def line(self, sentence: Sentence, token: int) -> str:
+    def line(self, sentence: ColumnSentence, token: int) -> str:
         """Where a token stands, for messages."""
         return f"{self.name}:{sentence.line_number + sentence.token_lines[token]}"
 
@@ -202,7 +202,7 @@ def hint(head: list[str], format: str) -> str:
     return f"; {PLAIN}" if format == "conll" and "\t" not in line and len(line.split()) > 2 else ""
 
 
-def check_columns(first: Sentence, name: str, format: str) -> None:
+def check_columns(first: ColumnSentence, name: str, format: str) -> None:
     """Refuse plain text: between spaces it looks like columns, and its last words like labels."""
     lines = [first.lines[k] for k in first.token_lines[:HEAD_LINES]]
     if format != "conll" or len(first.rows[0]) < 2 or any("\t" in line for line in lines):
@@ -212,7 +212,7 @@ def check_columns(first: Sentence, name: str, format: str) -> None:
         raise StructronError(f"{name}:{first.line_number + first.token_lines[0]}: no columns; {PLAIN}")
 
 
-def header_note(first: Sentence, source: "Source", names: Sequence[str]) -> str | None:
+def header_note(first: ColumnSentence, source: "Source", names: Sequence[str]) -> str | None:
     """What to say of a first row that names columns; None: it does not."""
     fields = [field.casefold() for field in first.rows[0]]
     if len(fields) < 2 or not (fields == [name.casefold() for name in names] or set(fields) <= HEADERS):
@@ -220,7 +220,7 @@ def header_note(first: Sentence, source: "Source", names: Sequence[str]) -> str 
     return f"{source.line(first, 0)}: looks like a header ({' '.join(first.rows[0])}) but is read as a word; remove it"
 
 
-def groups(source: Source, documents: bool, quiet: bool = False) -> Iterator[list[Sentence]]:
+def groups(source: Source, documents: bool, quiet: bool = False) -> Iterator[list[ColumnSentence]]:
     """The sentences of a file in groups that are labelled as one: each alone, or those of a document.
 
     A file that has no document boundaries, or none for very long, is a file of sentences.
@@ -228,7 +228,7 @@ def groups(source: Source, documents: bool, quiet: bool = False) -> Iterator[lis
     if not documents:
         yield from ([sentence] for sentence in source.sentences)
         return
-    head: list[Sentence] = []
+    head: list[ColumnSentence] = []
     size, marked = 0, False
     for sentence in source.sentences:
         head.append(sentence)
@@ -245,8 +245,8 @@ def groups(source: Source, documents: bool, quiet: bool = False) -> Iterator[lis
     yield from ([sentence] for sentence in sentences)
 
 
-def _documents(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    group: list[Sentence] = []
+def _documents(sentences: Iterable[ColumnSentence]) -> Iterator[list[ColumnSentence]]:
+    group: list[ColumnSentence] = []
     size = 0
     for sentence in sentences:
         if group and (sentence.new_document or size >= DOCUMENT_TOKENS):
@@ -257,12 +257,12 @@ def _documents(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
     yield group
 
 
-def batches(groups: Iterable[list[Sentence]], tokens: int) -> Iterator[list[list[Sentence]]]:
+def batches(groups: Iterable[list[ColumnSentence]], tokens: int) -> Iterator[list[list[ColumnSentence]]]:
     """Groups in lists of about so many tokens, so that a file of any size fits in memory.
 
     The first lists are shorter: a small file keeps all threads busy too, and a pipe has its first lines soon.
     """
-    batch: list[list[Sentence]] = []
+    batch: list[list[ColumnSentence]] = []
     size, enough = 0, tokens // 16
     for group in groups:
         batch.append(group)

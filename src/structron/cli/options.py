@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from structron.errors import StructronError
 from structron.fields import DEFAULT, Option, default_of, options_of
-from structron.options import NON_LOCAL, Margins, Searching, Task
+from structron.options import NON_LOCAL, Margins, Searching, TaskOptions
 from structron.tasks.capabilities import able
 from structron.tasks.options import TASKS
 
@@ -28,7 +28,7 @@ class Argument(click.Argument):
         return str(self.metavar), self.about
 
 
-class Setting(click.Option):
+class EstimatorOption(click.Option):
     """An option of estimators. default: also of a switch that has one flag, which turns it over; shown: in the help."""
 
     def __init__(self, name: str, option: Option, default: Any = False, shown: str = ""):
@@ -125,21 +125,23 @@ REPEATABLE: dict[str, tuple[Callable[[str], Any], Callable[[Iterable[Any]], Any]
 # -- options of tasks --------------------------------------------------------------------------------------------------
 
 
-def taken(kind: type[Task]) -> dict[str, Option]:
+def taken(kind: type[TaskOptions]) -> dict[str, Option]:
     """The options that a task takes on the command line."""
     return {name: option for name, option in options_of(kind).items() if option.flag is not None and able(kind, name)}
 
 
-def settings(kind: type[Task]) -> list[Setting]:
+def settings(kind: type[TaskOptions]) -> list[EstimatorOption]:
     """The same as parameters of `train`, with defaults in their help."""
     defaults = _defaults(kind)
     options = taken(kind).items()
-    return [Setting(name, option, default_of(kind, name), _text(option, defaults[name])) for name, option in options]
+    return [
+        EstimatorOption(name, option, default_of(kind, name), _text(option, defaults[name])) for name, option in options
+    ]
 
 
-def common(*names: str) -> list[Setting]:
+def common(*names: str) -> list[EstimatorOption]:
     """Options of commands that read any model."""
-    return [Setting(name, OPTIONS[name]) for name in names]
+    return [EstimatorOption(name, OPTIONS[name]) for name in names]
 
 
 def flag_of(name: str) -> str:
@@ -151,7 +153,7 @@ OPTIONS: dict[str, Option] = {name: option for kind in TASKS.values() for name, 
 """Every option that some task takes on the command line."""
 
 
-def _defaults(kind: type[Task]) -> dict[str, Any]:
+def _defaults(kind: type[TaskOptions]) -> dict[str, Any]:
     """The default of every option; where it depends on others, what it comes to."""
     task = kind()
     found = task.get_params()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from structron.cli.experiment import OTHERS, RESULTS, experiment_of, papers
-from structron.cli.places import check_places
+from structron.cli.places import check_page_place, check_picture_place, check_places
 from structron.errors import StructronError
 from structron.experiments.frame.documents import papers_page, picture_of, renewed
 from structron.io import atomic_write_bytes
@@ -35,17 +35,23 @@ def run(results: Path | None = None, write: Path | None = None) -> None:
         own = experiment_of(name)
         pages |= {write / place: [(own, own.ledger(folder))]} if (write / place).exists() else {}
     check_places({"--results": folder.glob("*.json")}, {"--write": [*pages, write / VERDICTS, *pictures]})
+    check_page_place("--write", write / VERDICTS, page.partition("\n")[0])
+    for place in pictures:
+        check_picture_place("--write", place)
     texts = {place: _read(place) for place in pages}
     for place, experiments in pages.items():
         for experiment, ledger in experiments:
-            texts[place] = renewed(texts[place], experiment, ledger)
+            try:
+                texts[place] = renewed(texts[place], experiment, ledger)
+            except StructronError as error:
+                raise StructronError(f"{place}: {error}") from None
     for place, text in texts.items():
         atomic_write_bytes(place, text.encode())
     atomic_write_bytes(write / VERDICTS, page.encode())
     try:
         (write / PICTURES).mkdir(exist_ok=True)
     except OSError as error:
-        raise StructronError(f"{write / PICTURES}: cannot make the folder: {error.strerror}") from None
+        raise StructronError(f"{write / PICTURES}: cannot be created: {error.strerror}") from None
     for place, drawn in pictures.items():
         atomic_write_bytes(place, drawn.encode())
 

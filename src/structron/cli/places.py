@@ -49,7 +49,7 @@ def check_model_place(flag: str, path: Place, task: str, force: bool = False) ->
     _check_kind(flag, path, is_model, "a model")
     there = task_of(path)
     if there not in (None, task) and not force:
-        raise StructronError(f"{flag} {path}: is a model of task {there}; expected another name, or --force")
+        raise StructronError(f"{flag} {path}: is a {there} model; expected another name, or --force")
 
 
 def check_log_place(flag: str, path: Place | None) -> None:
@@ -60,6 +60,13 @@ def check_log_place(flag: str, path: Place | None) -> None:
 def check_picture_place(flag: str, path: Place) -> None:
     """Refuse to replace a file that is not an SVG picture."""
     _check_kind(flag, path, lambda file: _first_line(file).lstrip().startswith((b"<svg", b"<?xml")), "a picture")
+
+
+def check_page_place(flag: str, path: Place, head: str) -> None:
+    """Refuse to replace a file whose first line is not this one, that of a page of ours."""
+    _check_kind(
+        flag, path, lambda file: _first_line(file).rstrip() == head.encode(), f"a page that begins with {head!r}"
+    )
 
 
 def check_text_place(flag: str, path: Place | None) -> None:

@@ -27,4 +27,4 @@ def run(parts: Sequence[str] = (), jobs: int | None = None) -> None:
     taken = (
         f"{done} kernels compiled, {time.perf_counter() - begin:.1f} s" if done else "everything is compiled already"
     )
-    say(f"{taken}: no command has to wait for the compiler any more")
+    say(f"{taken}: no command will wait for the compiler")

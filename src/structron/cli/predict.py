@@ -13,7 +13,7 @@ from structron.cli.places import check_output, check_places, check_text_place
 from structron.cli.tasks import apply, check_able
 from structron.errors import NoSentencesError, StructronError
 from structron.estimator import Estimator
-from structron.io import Sentence, open_output, replace_fields
+from structron.io import ColumnSentence, open_output, replace_fields
 from structron.io.columns import EMPTY
 from structron.io.conll import BOM, cut_lines, is_blank
 from structron.io.text import unpacked_name
@@ -30,7 +30,7 @@ SEVERAL = 8
 """Batches that a file has at least which is worth the making of processes."""
 MISC = 9
 
-Batch = list[list[Sentence]]
+Batch = list[list[ColumnSentence]]
 
 Found = list[list[list[str]]]
 """The predicted columns of each sentence."""
@@ -49,7 +49,7 @@ def run(
         from structron.cli import bulk
 
         if output is not None:
-            raise StructronError("--output: expected only --output-dir for many files")
+            raise StructronError("--output: cannot be combined with --output-dir")
         return bulk.run(bulk.Order(Predictor, {"model": model, **how}), files, output_dir, output_name, ray)
     file = the_file(files, ray)
     check_places({"MODEL": model, "FILE": file}, {"--output": output or "-"})
@@ -91,7 +91,7 @@ class Predictor:
         for what in (name for name, given in asked.items() if given):
             check_able(type(estimator), f"--{what}", what)
         if estimator.texts:
-            raise StructronError(f"{model}: a {estimator.task} model works on plain text; expected structron annotate")
+            raise StructronError(f"{model}: a {estimator.task} model reads plain text; use structron annotate")
         if nbest is not None and (confidence or forced):
             raise StructronError("--nbest: cannot be combined with --confidence or --forced")
 
@@ -130,7 +130,7 @@ class Predictor:
         """What is written of some lines."""
         return self._texts(corpus, [[sentence] for sentence in corpus.source.some(text, start)])
 
-    def _texts(self, corpus: Corpus, batch: list[list[Sentence]]) -> str:
+    def _texts(self, corpus: Corpus, batch: list[list[ColumnSentence]]) -> str:
         """What is written of a batch: threads do this side by side."""
         estimator = self.estimator
         items = [corpus.item(group) for group in batch]
@@ -192,7 +192,7 @@ def _columns(estimator: Estimator, corpus: Corpus, guess: Any) -> Found:
 
 
 def _candidates(
-    estimator: Estimator, corpus: Corpus, group: list[Sentence], best: list[tuple[Any, float]]
+    estimator: Estimator, corpus: Corpus, group: list[ColumnSentence], best: list[tuple[Any, float]]
 ) -> Iterator[str]:
     """The text of a sentence or document once for each of its best analyses, with comments that tell them apart."""
     first, last = group[0].lines[0], group[-1].lines[-1]
@@ -205,7 +205,7 @@ def _candidates(
         yield (mark if rank == 1 else "") + head + text.removeprefix(mark) + gap
 
 
-def _texts(corpus: Corpus, sentences: list[Sentence], found: Found, margins: list[list[float]]) -> Iterator[str]:
+def _texts(corpus: Corpus, sentences: list[ColumnSentence], found: Found, margins: list[list[float]]) -> Iterator[str]:
     """The text of each sentence with the predicted columns in it, and the margins if there are any."""
     places = corpus.targets()
     for number, sentence in enumerate(sentences):
@@ -225,14 +225,14 @@ def _in_misc(misc: str, margin: str) -> str:
     return "|".join([*kept, f"Margin={margin}"])
 
 
-def _given_labels(corpus: Corpus, sentences: list[Sentence]) -> list[list[str | None]]:
+def _given_labels(corpus: Corpus, sentences: list[ColumnSentence]) -> list[list[str | None]]:
     """The labels that stand in the file, None where there is none yet."""
     place = corpus.outputs[-1]
     assert place is not None
     return [[None if row[place] == EMPTY else row[place] for row in sentence.rows] for sentence in sentences]
 
 
-def _placed(error: StructronError, estimator: Any, corpus: Corpus, sentences: list[Sentence]) -> StructronError:
+def _placed(error: StructronError, estimator: Any, corpus: Corpus, sentences: list[ColumnSentence]) -> StructronError:
     """What is wrong with forced labels, at the line of the first that the model does not know, if there is one."""
     known = {*estimator.model_.labels, None}
     for sentence, given in zip(sentences, _given_labels(corpus, sentences), strict=True):

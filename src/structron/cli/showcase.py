@@ -32,7 +32,7 @@ def show_text(console: Console, text: str = PARAGRAPH) -> None:
     console.print(f"[bold]{MODEL}[/bold]: the bundled model, from text to trees")
     _show(console, doc)
     took = f"loaded in {loaded - begin:.1f} s; {len(doc.words)} words in {1000 * (done - ready):.0f} ms"
-    console.print(f"{took}; do it yourself:", style="dim")
+    console.print(f"{took}; to run it yourself:", style="dim")
     console.print('   structron annotate --text "…"', style="cyan", markup=False)
     console.print("   structron annotate report.txt --format html --output report.html", style="cyan", markup=False)
     console.print()

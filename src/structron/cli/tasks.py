@@ -6,17 +6,17 @@ from typing import Any
 from structron.cli.command import refusal
 from structron.cli.options import flag_of
 from structron.errors import StructronError
-from structron.options import Task
+from structron.options import TaskOptions
 from structron.tasks.capabilities import able
 
 
-def check_settings(kind: type[Task], names: Iterable[str]) -> None:
+def check_settings(kind: type[TaskOptions], names: Iterable[str]) -> None:
     """Refuse the first option that a task does not take."""
     for name in names:
         check_able(kind, flag_of(name), name)
 
 
-def check_able(kind: type[Task], flag: str, what: str) -> None:
+def check_able(kind: type[TaskOptions], flag: str, what: str) -> None:
     """Refuse an option of a command that rests on something a task cannot do, and say where it works."""
     if not able(kind, what):
         raise refusal(kind, flag, what)

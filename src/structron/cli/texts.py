@@ -27,7 +27,7 @@ def read_treebank(path: str | Path, encoding: str = "utf-8", format: str | None 
 
 
 def _check_trees(path: str | Path, encoding: str) -> None:
-    """Refuse the first sentence whose heads are no tree; one without heads may stand."""
+    """Refuse the first sentence whose heads do not form a tree; one without heads may stand."""
     for sentence in read(path, "conllu", encoding):
         heads = [row[HEAD] for row in sentence.rows]
         if set(heads) == {EMPTY}:

@@ -19,6 +19,7 @@ from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.clusters import Clusters
 from structron.features.gazetteer import Gazetteer
+from structron.features.wordforms import WordForms
 from structron.fields import options_of
 from structron.io.columns import EMPTY
 from structron.io.doc import Doc
@@ -58,16 +59,17 @@ def run(
     begin, kind, given = time.perf_counter(), TASKS[task], {"jobs": cores(), **(settings or {})}
     inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
     inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
-    inputs["--clusters"] = given.get("clusters")
+    inputs |= {"--clusters": given.get("clusters"), "--lexicon": given.get("lexicon")}
     inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))
     _check_places(task, inputs, Path(model), log, checkpoint, resume, force)
     _check_outputs(Path(model), log, checkpoint, resume)
     if "beta" in given and given.get("swvp") is None and warm_start is None:
         raise StructronError(f"--beta {given['beta']:g}: expected --swvp a-wm, b-wm, a-wmr or b-wmr too")
-    if given.get("clusters") is not None and warm_start is None:
-        given["clusters"] = Clusters.from_file(given["clusters"], encoding)
-        if not quiet:
-            say(f"word clusters {given['clusters'].summary}")
+    for name, table, title in (("clusters", Clusters, "word clusters"), ("lexicon", WordForms, "lexicon")):
+        if given.get(name) is not None and warm_start is None:
+            given[name] = table.from_file(given[name], encoding)
+            if not quiet:
+                say(f"{title} {given[name].summary}")
     if "gazetteers" in given and warm_start is None:
         files = given["gazetteers"].items()
         given["gazetteers"] = {name: Gazetteer.from_files(name, paths, encoding) for name, paths in files}
@@ -95,7 +97,8 @@ def run(
     corpora = [Corpus(source, view, given.get("label"), labelled=True) for source in sources]
     corpora[0].open_label = given.get("open_label")
     if "jobs" in (settings or {}) and estimator.jobs > 1 and estimator.runs == estimator.shards == 1 and not quiet:
-        say(f"a single run trains on one core, dev data are scored on {estimator.jobs}; --shards N trains on up to N")
+        scored = f"dev data are scored on {estimator.jobs}"
+        say(f"a single run trains on one core; {scored}; --shards N trains on up to N")
     least = [1 if warm_start else 2, 1]
     sentences, *devs = (
         corpus.labelled(at_least=at_least, skip_invalid=skip_invalid, quiet=quiet)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from structron.cli.files import Source
 from structron.errors import StructronError
-from structron.io import Sentence
+from structron.io import ColumnSentence
 from structron.runtime.progress import say
 from structron.text.trees import check_partial_tree
 
@@ -14,7 +14,7 @@ _NUMBER = re.compile("-?[0-9]{1,18}")
 
 def valid_trees(
     source: Source,
-    sentences: Iterable[Sentence],
+    sentences: Iterable[ColumnSentence],
     head: int,
     word: int,
     open_label: str | None = None,
@@ -22,7 +22,7 @@ def valid_trees(
     many_roots: bool,
     skip: bool,
     quiet: bool,
-) -> Iterator[Sentence]:
+) -> Iterator[ColumnSentence]:
     """The sentences whose heads form a tree; others are an error, or skipped and counted. head, word: columns.
 
     open_label: what stands for a head that is not known.

@@ -1,7 +1,7 @@
 """Checks of annotated files: the rules of Universal Dependencies (levels 1 and 2 of its validator), and analyses that
 cannot be. Unlike the readers of CoNLL-U, checks go on after what is wrong, and count.
 
-    for problem in problems(read_lines("file.conllu"), Known.of(...)):
+    for problem in problems(read_lines("file.conllu"), Attested.of(...)):
         print(problem.line, problem.rule, problem.text)
 """
 
@@ -71,7 +71,7 @@ class Problem:
 
 
 @dataclass(slots=True)
-class Known:
+class Attested:
     """What another file has: pairs of tags and features, words of closed classes, lemmas."""
 
     pairs: set[tuple[str, str]] = field(default_factory=set)
@@ -80,7 +80,7 @@ class Known:
     lemmas: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[Sequence[str]]]) -> "Known":
+    def of(cls, sentences: Iterable[Sequence[Sequence[str]]]) -> "Attested":
         """From sentences of rows with ten columns."""
         found = cls()
         for row in (row for sentence in sentences for row in sentence):
@@ -112,7 +112,7 @@ class Report:
     counts: Counter[str] = field(default_factory=Counter)
     first: dict[str, list[tuple[str, Problem]]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, name: str, lines: Iterable[str], known: Known | None = None, examples: int = 3) -> None:
+    def add(self, name: str, lines: Iterable[str], known: Attested | None = None, examples: int = 3) -> None:
         """Look at a file."""
         for sentence in _Sentences(lines):
             self.sentences += 1
@@ -123,7 +123,7 @@ class Report:
                     self.first[problem.rule].append((name, problem))
 
 
-def problems(lines: Iterable[str], known: Known | None = None) -> Iterator[Problem]:
+def problems(lines: Iterable[str], known: Attested | None = None) -> Iterator[Problem]:
     """All that is wrong with the lines of a CoNLL-U file, sentence by sentence."""
     for sentence in _Sentences(lines):
         yield from sentence.problems(known)
@@ -175,7 +175,7 @@ class _Sentence:
                 self.rows.append((number, [*row, *[EMPTY] * WIDTH][:WIDTH]))
         self.words = [(number, row) for number, row in self.rows if _ID.fullmatch(row[ID])]
 
-    def problems(self, known: Known | None) -> Iterator[Problem]:
+    def problems(self, known: Attested | None) -> Iterator[Problem]:
         """All that is wrong with it."""
         yield from self.malformed
         yield from self._of_comments()

@@ -21,7 +21,7 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A sentence that two models analyse differently; number: which one it is, from 1.
+    """A sentence that two models analyse differently; `number` is its place in the data, from 1.
 
     Examples:
         >>> from structron.eval.compare import Difference
@@ -37,19 +37,21 @@ class Difference:
 
     @property
     def wrong(self) -> tuple[int, int]:
-        """How many words each model has wrong."""
+        """How many words each model gets wrong."""
         first, second = (sum(x != y for x, y in zip(self.gold, own, strict=False)) for own in (self.a, self.b))
         return first, second
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, as JSON holds it."""
+        """The same as values that JSON can represent."""
         own = {"number": self.number, "sentence": self.sentence, "gold": self.gold, "a": self.a, "b": self.b}
         return own | {"wrong": list(self.wrong)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison(ShortFloats):
-    """Scores of two models in per cent, and p: how often chance alone makes such a difference (paired bootstrap).
+    """Scores of two models in per cent, and p by the paired bootstrap over sentences.
+
+    p is the fraction of resamples whose difference is at least as far from the observed one as that is from 0.
 
     Examples:
         >>> from structron.eval.compare import Comparison
@@ -72,7 +74,7 @@ class Comparison(ShortFloats):
         return self.scores[1][self.metric] - self.scores[0][self.metric]
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, as JSON holds it."""
+        """The same as values that JSON can represent."""
         return {
             "models": self.models,
             "metric": self.metric,

@@ -174,8 +174,8 @@ def _check_same_text(gold: str, guess: str) -> None:
     place = next((k for k, (a, b) in enumerate(zip(gold, guess, strict=False)) if a != b), min(len(gold), len(guess)))
     expected, found = (repr(text[place : place + _SHOWN]) if text[place:] else "the end" for text in (gold, guess))
     raise StructronError(
-        f"the predicted tokens spell another text, from character {place + 1} on (white space not counted): {found}; "
-        f"expected {expected}"
+        f"the predicted tokens spell a different text from character {place + 1} on (white space not counted): "
+        f"{found}; expected {expected}"
     )
 
 

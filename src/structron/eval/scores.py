@@ -76,7 +76,7 @@ class _Chunks(Scores):
 
 @dataclass(frozen=True, repr=False)
 class ChunkScores(_Chunks):
-    """What conlleval reports: `gold`, `found` and `correct` count chunks; `accuracy` is of single labels.
+    """What conlleval reports: `gold`, `found` and `correct` count chunks; `accuracy` is that of single labels.
 
     Examples:
         >>> from structron.eval.scores import chunk_scores
@@ -128,10 +128,10 @@ class AccuracyScores(Scores):
 
 @dataclass(frozen=True, repr=False)
 class JointScores(_Chunks):
-    """Tags and chunk labels given together: conlleval's chunk scores, and how many words have what right.
+    """Tags and chunk labels predicted together: conlleval's chunk scores, and the accuracy of words.
 
-    `accuracy` is of tags, `chunk_accuracy` of chunk labels, `joint_accuracy` of both; `gold`, `found` and `correct`
-    count chunks.
+    `accuracy` is that of tags, `chunk_accuracy` that of chunk labels, `joint_accuracy` that of both; `gold`, `found`
+    and `correct` count chunks.
 
     Examples:
         >>> from structron.eval.scores import joint_scores

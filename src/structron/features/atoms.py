@@ -81,7 +81,8 @@ def parse_atom(name: str, columns: Sequence[str], word: str) -> Atom:
     if column in columns and function in KINDS:
         return Atom(column, KINDS[function])
     built_in = ["w", *KINDS, *(f"{affix}1…9" for affix in AFFIXES)]
-    known = f"columns: {', '.join(columns)}; built in: {', '.join(built_in)}; with clusters: c, c1 … c64"
+    known = f"columns: {', '.join(columns)}; built in: {', '.join(built_in)}"
+    known += "; with clusters: c, c1 … c64; with a lexicon: lex, lex_xpos, lex_feats"
     raise StructronError(f"unknown atom {name!r}; {known}")
 
 

@@ -2,36 +2,25 @@
 
     c          the whole class of a word        c4, c6, c10 …   the first bits of its path in the tree of classes
 
-Words are kept as 48 bits of their hashes, so a table of a million of them is read in a moment and takes few bytes in a
-model file. A word without a class has no such atom: templates that ask for one do not fire.
+A word without a class has no such atom: templates that ask for one do not fire.
 """
 
-import hashlib
 import json
 import re
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from structron.errors import StructronError, quoted
-from structron.features.atoms import WHOLE, Atom, values_of
+from structron.features.atoms import WHOLE
 from structron.features.encode import Column
-from structron.io.packing import byte_planes, of_planes
-from structron.io.tensors import Tensors, check_expansion, inflated, pack, taken, texts, unpack, whole
+from structron.features.wordtable import WordTable, values_with_none
 from structron.io.text import read_lines
-from structron.kernels.table import hash_strings, pack_strings
 
 NAME = re.compile(r"c([1-9]\d?)?$")
-USUAL = ("c4", "c6", "c10", "c")
-"""What is asked of the classes by templates that do not name any."""
-BITS = 48
-"""Bits of a word's hash: two words out of a million share them with a probability of one in 500."""
 MOST_BITS = 64
-MOST_WORDS = 1 << 28
 
 
 def prefix_length(name: str) -> int | None:
@@ -40,24 +29,24 @@ def prefix_length(name: str) -> int | None:
     return int(found[1] or 0) if found else None
 
 
-class Clusters:
+class Clusters(WordTable):
     """Words and their classes: paths in a binary tree, or numbers, which have no prefixes."""
 
-    def __init__(self, keys: np.ndarray, numbers: np.ndarray, paths: Sequence[str], tree: bool, about: dict[str, Any]):
-        self.keys, self.numbers = keys, numbers  # uint64[words], ascending; int32[words], of the words' paths
-        self.paths, self.tree, self.about = list(paths), tree, about
+    kind: ClassVar[str] = "clusters"
+    array: ClassVar[str] = "paths"
+    facts: ClassVar[Mapping[str, type]] = {"tree": bool}
+    usual: ClassVar[tuple[str, ...]] = ("c4", "c6", "c10", "c")
+    meaning: ClassVar[str] = "with clusters, templates use this name for classes of words"
+
+    def __init__(self, keys: np.ndarray, numbers: np.ndarray, paths: Sequence[str], about: dict[str, Any]):
+        super().__init__(keys, numbers, paths, about)
+        self.tree = bool(about["tree"])
         self._known: dict[int, tuple[list[str], np.ndarray, np.ndarray]] = {}
 
     @classmethod
     def of(cls, classes: Mapping[str, str], name: str = "clusters", tree: bool = True) -> Self:
         """Clusters of words by their paths, such as 0110, or, without a tree, by any names."""
-        paths = sorted(set(classes.values()))
-        number = {path: k for k, path in enumerate(paths)}
-        keys, first = np.unique(_keys(list(classes)), return_index=True)
-        numbers = np.array([number[path] for path in classes.values()], np.int32)[first]
-        digest = hashlib.sha256("\n".join(paths).encode() + keys.tobytes() + numbers.tobytes()).hexdigest()[:16]
-        about = {"name": name, "words": len(keys), "classes": len(paths), "tree": tree, "digest": digest}
-        return cls(keys, numbers, paths, tree, about)
+        return cls._made(classes, name, tree=tree)
 
     @classmethod
     def from_file(cls, path: str | Path, encoding: str = "utf-8") -> Self:
@@ -73,17 +62,6 @@ class Clusters:
             raise StructronError(f"{path}: no words; expected lines of a word, a tab and its class")
         return cls.of(found, Path(path).name, tree)
 
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def __repr__(self) -> str:
-        return f"Clusters({self.summary})"
-
-    @property
-    def label(self) -> str:
-        """Their name and what tells them from others, for signatures."""
-        return f"{self.about['name']} {self.about['digest']}"
-
     @property
     def summary(self) -> str:
         """What they are, in a line."""
@@ -91,13 +69,11 @@ class Clusters:
         kind = "classes in a tree" if self.tree else "classes"
         return f"{about['name']}: {about['words']} words, {about['classes']} {kind} ({about['digest']})"
 
-    # -- looking up ------------------------------------------------------------------------------------------------
+    @staticmethod
+    def knows(name: str) -> bool:
+        return prefix_length(name) is not None
 
-    def of_words(self, words: list[str]) -> np.ndarray:
-        """The number of each word's class, -1 for those that have none."""
-        wanted = _keys(words)
-        place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        return np.where(self.keys[place] == wanted, self.numbers[place], -1)
+    # -- looking up ------------------------------------------------------------------------------------------------
 
     def texts(self, words: list[str], lengths: Iterable[int]) -> list[list[str]]:
         """For each length, the first bits of each word's class (0: all of it); "" for words without."""
@@ -120,41 +96,13 @@ class Clusters:
     def _prefixes(self, length: int) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Different prefixes, "" last; for each class, and for none (-1), which it is; their values as atoms."""
         if length not in self._known:
-            cut = [path[:length] if length else path for path in self.paths] if self.tree or not length else []
+            cut = [path[:length] if length else path for path in self.classes] if self.tree or not length else []
             names = sorted(set(cut))
             number = {name: k for k, name in enumerate(names)}
-            place = np.full(len(self.paths) + 1, len(names), np.int32)
+            place = np.full(len(self.classes) + 1, len(names), np.int32)
             place[: len(cut)] = [number[name] for name in cut]
-            values = values_of([Atom("c", WHOLE)], {"c": [*names, ""]})[0].copy()
-            values[-1] = 0
-            self._known[length] = [*names, ""], place, values
+            self._known[length] = [*names, ""], place, values_with_none([*names, ""])
         return self._known[length]
-
-    # -- files -----------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def tensors(self) -> Tensors:
-        """The arrays of a model file, compressed."""
-        return {
-            "clusters_keys": _packed(np.diff(self.keys, prepend=np.uint64(0))),
-            "clusters_numbers": _packed(self.numbers),
-            "clusters_paths": pack("\n".join(self.paths)),
-        }
-
-    @classmethod
-    def take(cls, about: Any, tensors: Tensors) -> Self:
-        """The clusters of a model file, taken out of its arrays; ValueError: they do not fit."""
-        if not isinstance(about, dict) or set(about) != {"name", "words", "classes", "tree", "digest"}:
-            raise ValueError("clusters do not fit")
-        count, tree = whole(about["words"], "clusters", 1, MOST_WORDS), about["tree"]
-        paths = texts(unpack(taken(tensors, "clusters_paths")).split("\n"), "clusters", 1)
-        keys = np.cumsum(_unpacked(taken(tensors, "clusters_keys"), count, "uint64"), dtype=np.uint64)
-        numbers = _unpacked(taken(tensors, "clusters_numbers"), count, "int32")
-        fits = isinstance(tree, bool) and len(paths) == whole(about["classes"], "clusters", 1)
-        fits = fits and all(isinstance(about[name], str) for name in ("name", "digest"))
-        if not fits or not ((keys[1:] > keys[:-1]).all() and numbers.min() >= 0 and numbers.max() < len(paths)):
-            raise ValueError("clusters do not fit")
-        return cls(keys, numbers, paths, tree, about)
 
 
 def make_clusters(given: Any) -> Clusters | None:
@@ -170,32 +118,6 @@ def make_clusters(given: Any) -> Clusters | None:
     if not isinstance(given, str | Path):
         raise StructronError(f"clusters: {quoted(given)}; expected a file, or a mapping of words to bits")
     return Clusters.from_file(given)
-
-
-def take_clusters(learned: dict[str, Any], tensors: Tensors, shared: Clusters | None = None) -> Clusters | None:
-    """The clusters that a model was trained with, if any; shared: those that a pipeline has for all of its parts."""
-    if "clusters" not in learned:
-        return None
-    return shared or Clusters.take(learned["clusters"], tensors)
-
-
-def _keys(words: list[str]) -> np.ndarray:
-    out = np.empty(len(words), np.uint64)
-    hash_strings(*pack_strings(words), out)
-    return out >> np.uint64(64 - BITS)
-
-
-def _packed(array: np.ndarray) -> np.ndarray:
-    return np.frombuffer(zlib.compress(byte_planes(array).tobytes(), 9), np.uint8)
-
-
-def _unpacked(array: np.ndarray, count: int, kind: str) -> np.ndarray:
-    size = np.dtype(kind).itemsize * count
-    check_expansion(size, array.size, "clusters")
-    data = inflated(array.tobytes(), size, "a table of clusters")
-    if len(data) != size:
-        raise ValueError("clusters do not fit")
-    return of_planes(np.frombuffer(data, np.uint8).reshape(-1, count), kind)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------

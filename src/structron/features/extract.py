@@ -8,20 +8,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice, pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.features import encode
 from structron.features.atoms import parse_atoms
-from structron.features.clusters import USUAL, Clusters, prefix_length
 from structron.features.encode import Column, Hashes
-from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
 from structron.features.templates import LABEL, Template, parse_template
 from structron.kernels.jit import entry
 from structron.text.sentences import ROWS, WORDS, is_row, tokens_of
+
+if TYPE_CHECKING:
+    from structron.features.gazetteer import Gazetteer
+    from structron.features.wordtable import WordTable
 
 ComputedAtom = Callable[[Sequence, int], str | None]
 """A user's atom: a function of (sentence, position) that returns a text; None and "" count as one value, "none"."""
@@ -39,7 +41,7 @@ class WordAtom:
 NO_IDS = np.empty(0, np.int32)
 NOTHING = "none"
 """What an atom without a text counts as."""
-BATCH = 100
+BATCH_SENTENCES = 100
 """Sentences whose strings are looked at together: so few that they stay in the cache."""
 
 
@@ -117,7 +119,7 @@ class PreparedTemplates:
 
 
 class TemplateExtractor:
-    """Templates over named columns, gazetteers, word clusters and a user's own atoms."""
+    """Templates over named columns, gazetteers, tables of words (clusters, a lexicon) and a user's own atoms."""
 
     def __init__(
         self,
@@ -125,17 +127,16 @@ class TemplateExtractor:
         label: str,
         templates: Sequence[Template],
         word: str | None = None,
-        gazetteers: Sequence[Gazetteer] = (),
+        gazetteers: Sequence["Gazetteer"] = (),
         atoms: Mapping[str, ComputedAtom | WordAtom] | None = None,
-        clusters: Clusters | None = None,
+        tables: Iterable["WordTable"] = (),
     ):
         self.columns, self.label = list(columns), label
         self.word = word or self.columns[0]
         self.inputs = [c for c in self.columns if c != label]
         self.gazetteers = {f"gaz_{g.name}": g for g in gazetteers}
         self.atoms = dict(atoms or {})
-        self.clusters = clusters
-        self.classes = self._classes(templates)
+        self.classes = {name: table for table in tables for name in self._asked(table, templates)}
         self.templates = [*templates, *self._default_templates(templates)]
         if any(name == label for t in self.templates for name, _ in t.parts):
             raise StructronError(f"templates: {label!r} is the label column and cannot be an input")
@@ -159,17 +160,13 @@ class TemplateExtractor:
         texts += [f"{name}[0]" for name in (*self.atoms, *self.classes) if name not in mentioned]
         return [parse_template(text) for text in texts]
 
-    def _classes(self, templates: Sequence[Template]) -> list[str]:
-        """The atoms of word clusters that templates ask for; where they ask for none, the usual ones."""
-        if self.clusters is None:
-            return []
-        taken = [name for name in (*self.columns, *self.atoms) if prefix_length(name) is not None]
+    def _asked(self, table: "WordTable", templates: Sequence[Template]) -> list[str]:
+        """The atoms of a table of words that templates ask for; where they ask for none, the usual ones."""
+        taken = [name for name in (*self.columns, *self.atoms) if table.knows(name)]
         if taken:
-            raise StructronError(
-                f"column {taken[0]!r}: with clusters, templates use this name for classes of words; rename it"
-            )
+            raise StructronError(f"column {taken[0]!r}: {table.meaning}; rename it")
         names = dict.fromkeys(name.partition(".")[0] for t in templates for name, _ in t.parts)
-        return [name for name in names if prefix_length(name) is not None] or list(USUAL)
+        return [name for name in names if table.knows(name)] or list(table.usual)
 
     def prepare(self, sentences: Iterable[Sequence], labelled: bool = False, what: str = "data") -> PreparedTemplates:
         """Look at the strings of sentences, with `labelled` at those of the label column too.
@@ -184,12 +181,12 @@ class TemplateExtractor:
         if wanted := self.needed & self._derived():
             words = table.columns[self.word]
             table |= self._of_words(wanted - {*self.classes}, words, table.starts)
-            if self.clusters is not None:
-                table |= self.clusters.columns(words, wanted & {*self.classes})
+            for own in dict.fromkeys(self.classes.values()):
+                table |= own.columns(words, [name for name, of in self.classes.items() if of is own and name in wanted])
         return PreparedTemplates(table, self.plain, self.paired, self.word, label)
 
     def _derived(self) -> set[str]:
-        """Columns that follow from the words: gazetteers, clusters, and atoms of a word alone."""
+        """Columns that follow from the words: gazetteers, tables of words, and atoms of a word alone."""
         return {
             *self.gazetteers,
             *self.classes,
@@ -216,7 +213,7 @@ class TemplateExtractor:
         sizes: list[int] = []  # of the units, in sentences
         names: list[str] = []  # of the columns
         source = iter(sentences)
-        while items := list(islice(source, BATCH)):
+        while items := list(islice(source, BATCH_SENTENCES)):
             batch, own, tokens, kind = tokens_of(items, what, len(lengths))
             sizes += own
             names = self._names(batch, tokens, kind, names, what, len(lengths))

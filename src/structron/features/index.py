@@ -16,11 +16,11 @@ from structron.kernels.jit import kernel
 from structron.kernels.table import ABSENT, empty_table, table_find, table_insert, table_number
 from structron.runtime.threads import for_each
 
-BATCH = 500
+BATCH_SENTENCES = 500
 """Sentences whose hashes are in memory at one time."""
 TOGETHER = 64
 """Features that are looked up together."""
-LEAST = 1 << 14
+LEAST_FEATURES = 1 << 14
 """Features that a table has room for at least."""
 NEW_SHARE = 8
 """About one feature in eight is new: the table starts with room for that many and grows if need be."""
@@ -113,7 +113,7 @@ class _Counter:
 
     def __init__(self, known: np.ndarray, expected: int):
         self.size = np.array([len(known)], np.int64)
-        self.counts = np.zeros(max(LEAST, expected + 2 * len(known)), np.int64)
+        self.counts = np.zeros(max(LEAST_FEATURES, expected + 2 * len(known)), np.int64)
         self.first = np.full(len(self.counts), -1, np.int64)
         self.key = np.empty(len(self.counts), np.uint64)
         self.key[: len(known)] = known
@@ -126,7 +126,7 @@ class _Counter:
         return self.key[: int(self.size[0])]
 
     def grow(self) -> None:
-        """Double the room."""
+        """Double the capacity."""
         more = np.zeros(len(self.counts), np.int64)
         self.counts = np.concatenate([self.counts, more])
         self.first = np.concatenate([self.first, more - 1])
@@ -181,8 +181,8 @@ class _Part:
         counter, origin, tokens = None, int(starts[begin]), int(starts[end] - starts[begin])
         ptr = np.zeros(tokens + 1, np.int64)
         numbers, values, total = np.empty(0, np.int32), UNWEIGHTED, 0
-        for lo in range(begin, end, BATCH):
-            hi = min(lo + BATCH, end)
+        for lo in range(begin, end, BATCH_SENTENCES):
+            hi = min(lo + BATCH_SENTENCES, end)
             part_ptr, part, part_values = hashes(lo, hi)
             ptr[starts[lo] - origin + 1 : starts[hi] - origin + 1] = part_ptr[1:] + total
             expected = int((total + len(part)) * tokens / max(1, int(starts[hi]) - origin))
@@ -215,7 +215,7 @@ def number_features(
     On several threads if wanted, each with a part of the sentences; their numbers are those of one thread.
     """
     known = np.empty(0, np.uint64) if known is None else known
-    cuts = np.linspace(0, int(starts[-1]), jobs + 1)[1:-1] if len(starts) > BATCH else np.empty(0)
+    cuts = np.linspace(0, int(starts[-1]), jobs + 1)[1:-1] if len(starts) > BATCH_SENTENCES else np.empty(0)
     places = list(pairwise([0, *np.searchsorted(starts, cuts).tolist(), len(starts) - 1]))
 
     def find(k: int) -> _Part:

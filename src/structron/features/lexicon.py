@@ -1,5 +1,7 @@
 """A lexicon: which labels a word may have, from those that it, or words with its ending, had in training.
 
+What users have in lexicons of their own (wordforms.py) counts as seen.
+
     word ──seen often──▶ its own labels
       └────seen rarely, or never──▶ its own, and the commonest of the longest ending that is known
                                       └──if they are to be tried──▶ and those of all words
@@ -12,12 +14,14 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from structron.features.atoms import WHOLE, Atom, char_class
 from structron.features.encode import Column
+from structron.features.wordforms import Choices
 from structron.io.tensors import NUMBERS, Tensor, Tensors, number_kind
 from structron.kernels.jit import entry, helper, kernel
 from structron.kernels.reference import Codes, Flags, Ints, Keys2, Numbers, by_reference
@@ -174,6 +178,8 @@ class Lexicon:
     sure: np.ndarray  # bool[entries]
     demands: Demands = NO_DEMANDS
     common: bool = False
+    more: Choices | None = None
+    """Labels that count as seen with words, from elsewhere; they are not in a file."""
 
     def __post_init__(self) -> None:
         ptr = np.zeros(len(self.size) + 1, np.int64)
@@ -194,11 +200,28 @@ class Lexicon:
             if found >= 0:
                 break
             capacity *= 4
+        if self.more is not None:
+            first, out = self._with_more(self.more, prepared, tokens.start + place, first, out)
         count = np.diff(first)[back]
         ends = np.zeros(len(back) + 1, np.int64)
         np.cumsum(count, out=ends[1:])
         source = np.repeat(first[back] - ends[:-1], count) + np.arange(ends[-1])
         return ends, out[source]
+
+    def _with_more(
+        self, more: Choices, prepared, tokens: np.ndarray, first: np.ndarray, choice: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The choices of tokens with those from elsewhere after them."""
+        words = [prepared.word_types[k] for k in prepared.word_ids[tokens].tolist()]
+        columns = [prepared.table.columns[name] for name in self.given]
+        given = zip(*([own.types[k] for k in own.ids[tokens].tolist()] for own in columns), strict=True)
+        found = more(words, list(given) if columns else [()] * len(words))
+        bounds, known = first.tolist(), choice.tolist()
+        own = [
+            list(dict.fromkeys([*known[lo:hi], *new])) for (lo, hi), new in zip(pairwise(bounds), found, strict=True)
+        ]
+        ends = np.cumsum([0, *map(len, own)], dtype=np.int64)
+        return ends, np.array([label for labels in own for label in labels], np.int32)
 
     def _given(self, prepared, tokens: slice) -> np.ndarray:
         """uint64[tokens]: a hash of the columns that go with the word."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from structron.features.encode import UNWEIGHTED, Hashes, sentence_of, template_hash
 from structron.features.extract import PreparedTemplates
-from structron.features.index import BATCH, Numbered, number_features
+from structron.features.index import BATCH_SENTENCES, Numbered, number_features
 from structron.features.names import BAR, Names, template_names
 from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.io.tensors import number_kind
@@ -151,8 +151,8 @@ def seen_chunks(prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray) 
     """The table of all sequences that are a chunk somewhere; lengths[t]: of the chunk that begins at t, 0: none."""
     arrays, starts = prepared.plain_arrays, prepared.starts
     found = [np.empty(0, np.uint64)]
-    for lo in range(0, len(starts) - 1, BATCH):
-        hi = min(lo + BATCH, len(starts) - 1)
+    for lo in range(0, len(starts) - 1, BATCH_SENTENCES):
+        hi = min(lo + BATCH_SENTENCES, len(starts) - 1)
         out = np.empty(int(starts[hi] - starts[lo]) * len(arrays.seeds), np.uint64)
         count = chunk_keys(arrays, starts, lengths, lo, hi, shape.positions, shape.whole, out)
         found.append(np.unique(out[:count]))

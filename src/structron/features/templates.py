@@ -24,7 +24,7 @@ MAX_OFFSET = 99
 LABEL = "y"
 MAX_HISTORY = 8
 """How far back a template can look at labels."""
-KINDS = ("parser-", "joint-", "clusters-")
+KINDS = ("parser-", "joint-", "clusters-", "lexicon-")
 """Prefixes of presets that are not for chains."""
 
 
@@ -102,17 +102,18 @@ def _preset(name: str) -> list[str]:
     return (resources.files("structron.features") / "presets" / f"{name}.txt").read_text("utf-8").splitlines()
 
 
-def cluster_lines(name: str) -> list[str]:
-    """What a preset, or all presets of a kind, have in addition where there are word clusters."""
-    known, own = presets("clusters"), name.removesuffix("-words")
-    return _preset(f"clusters-{own if own in known else 'default'}")
+def more_lines(table: str, name: str) -> list[str]:
+    """What a preset, or all presets of a kind, have in addition where there are "clusters", or a "lexicon"."""
+    known, own = presets(table), name.removesuffix("-words")
+    return _preset(f"{table}-{own if own in known else 'default'}")
 
 
-def template_lines(source: str | Path, kind: str = "", clusters: bool = False) -> list[str]:
-    """The lines of a preset or of a file; clusters: with those of the preset over word clusters."""
+def template_lines(source: str | Path, kind: str = "", tables: Iterable[str] = ()) -> list[str]:
+    """The lines of a preset or of a file; tables: with those of presets over "clusters", or a "lexicon"."""
     name = str(source)
     if name in presets(kind):
-        return _preset(f"{kind}-{name}" if kind else name) + (cluster_lines(kind or name) if clusters else [])
+        more = [line for table in tables for line in more_lines(table, kind or name)]
+        return _preset(f"{kind}-{name}" if kind else name) + more
     try:
         return Path(source).read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -120,9 +121,9 @@ def template_lines(source: str | Path, kind: str = "", clusters: bool = False) -
         raise StructronError(f"templates {name!r}: neither a preset ({known}) nor a readable file: {error}") from None
 
 
-def load_templates(source: str | Path | Sequence[str | Template], clusters: bool = False) -> list[Template]:
-    """Templates from a preset's name, a file, or a list of template texts. clusters: see `template_lines`."""
+def load_templates(source: str | Path | Sequence[str | Template], tables: Iterable[str] = ()) -> list[Template]:
+    """Templates from a preset's name, a file, or a list of template texts. tables: see `template_lines`."""
     if isinstance(source, str | Path):
-        return parse_templates(template_lines(source, clusters=clusters), str(source))
+        return parse_templates(template_lines(source, tables=tables), str(source))
     texts = [str(t) for t in source]
     return parse_templates(texts)

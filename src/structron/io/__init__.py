@@ -9,14 +9,14 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from structron.errors import unknown
-from structron.io.conll import Sentence, read_conll, replace_fields
+from structron.io.conll import ColumnSentence, read_conll, replace_fields
 from structron.io.conllu import CONLLU_COLUMNS, read_conllu
 from structron.io.text import atomic_write_bytes, check_writable, display_name, open_output, read_lines, unpacked_name
 
 __all__ = [
     "CONLLU_COLUMNS",
     "FORMATS",
-    "Sentence",
+    "ColumnSentence",
     "atomic_write_bytes",
     "check_writable",
     "detect_format",
@@ -39,7 +39,7 @@ def detect_format(path: str | Path, format: str | None = None) -> str:
     return format
 
 
-def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -> Iterator[Sentence]:
+def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -> Iterator[ColumnSentence]:
     """The sentences of a file, one by one.
 
     The `lines` of all sentences joined are the decoded file, whatever it contains. A file that cannot be opened is
@@ -65,13 +65,13 @@ def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -
     return read_from(read_lines(path, encoding), display_name(path), detect_format(path, format))
 
 
-def read_from(lines: Generator[str, None, None], name: str, format: str) -> Iterator[Sentence]:
+def read_from(lines: Generator[str, None, None], name: str, format: str) -> Iterator[ColumnSentence]:
     """The sentences of lines that are open already."""
     reader = read_conllu if format == "conllu" else read_conll
     return _closing(lines, reader(lines, name))
 
 
-def _closing(lines: Generator[str, None, None], sentences: Iterator[Sentence]) -> Iterator[Sentence]:
+def _closing(lines: Generator[str, None, None], sentences: Iterator[ColumnSentence]) -> Iterator[ColumnSentence]:
     """Close the file as soon as the reading ends, also when a bad line or the caller ends it."""
     with contextlib.closing(lines):
         yield from sentences

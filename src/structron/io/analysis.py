@@ -74,7 +74,7 @@ class TextBuilder:
         self._said: str | None = None  # what the file says it is
         self._glued = False  # whether the file says SpaceAfter=No
 
-    def add(self, block: conll.Sentence) -> None:
+    def add(self, block: conll.ColumnSentence) -> None:
         """Take one more sentence."""
         sentence = Sentence([])
         rows = self._split(sentence, block)
@@ -110,7 +110,7 @@ class TextBuilder:
         self._fit_columns(False)
         return "".join(self._pieces)
 
-    def _split(self, sentence: Sentence, block: conll.Sentence) -> list[tuple[int, list[str]]]:
+    def _split(self, sentence: Sentence, block: conll.ColumnSentence) -> list[tuple[int, list[str]]]:
         """Give a sentence its comments; return the other lines in columns, each with its index."""
         rows: list[tuple[int, list[str]]] = []
         for index, line in enumerate(block.lines):
@@ -184,14 +184,14 @@ class TextBuilder:
         self._last, self._open, self._said, self._glued = token, True, said, glued
         return token
 
-    def _head(self, value: str, block: conll.Sentence, index: int) -> int | None:
+    def _head(self, value: str, block: conll.ColumnSentence, index: int) -> int | None:
         if value == "_":
             return None
         if not (value.isascii() and value.isdigit() and len(value) < 10):
             raise StructronError(f"{self._place(block, index)}: head {value!r}; expected a word id, 0 or _")
         return int(value)
 
-    def _place(self, block: conll.Sentence, index: int) -> str:
+    def _place(self, block: conll.ColumnSentence, index: int) -> str:
         return f"{self.name}:{block.line_number + index}"
 
 

@@ -1,6 +1,6 @@
 """Column files (CoNLL-2000, -2002, -2003, -X and kin): one token a line, a blank line after each sentence.
 
-`Sentence` keeps every raw line next to the fields read from it, and `replace_fields` edits those lines. That
+`ColumnSentence` keeps every raw line next to the fields read from it, and `replace_fields` edits those lines. That
 is how an annotated file differs from its input in the predicted column only, whatever separators, comments
 and line ends the input had.
 """
@@ -23,7 +23,7 @@ _NEEDS_A_LOOK = frozenset("#- \t\r\n")
 
 
 @dataclass(slots=True)
-class Sentence:
+class ColumnSentence:
     """One sentence and the exact text it was read from.
 
     `lines` holds every raw line of the block with its line end: leading comments, document marks and blank
@@ -53,7 +53,7 @@ class BadLine(Exception):
 
 def assemble(
     lines: Iterable[str], parse: Callable[[str], list[str] | Line], name: str, start: int = 1
-) -> Iterator[Sentence]:
+) -> Iterator[ColumnSentence]:
     """Group parsed lines into sentences, so that their `lines` joined are the input joined. start: the first's number.
 
     What follows a sentence's blank lines belongs to the next sentence, whose first token decides that there
@@ -73,7 +73,7 @@ def assemble(
         if type(fields) is list:
             if closed:
                 cut = cut or len(block)
-                yield Sentence(rows, block[:cut], token_lines, start, new)
+                yield ColumnSentence(rows, block[:cut], token_lines, start, new)
                 start += cut
                 block, rows, token_lines = block[cut:], [], []
                 new, upcoming, closed, cut = upcoming, False, False, 0
@@ -89,7 +89,7 @@ def assemble(
                 cut = cut or len(block)
         block.append(line)
     if rows:
-        yield Sentence(rows, block, token_lines, start, new)
+        yield ColumnSentence(rows, block, token_lines, start, new)
     elif block:
         raise NoSentencesError(f"{name}: no sentences in the file; expected one token per line", block)
     else:
@@ -121,7 +121,7 @@ def split_fields(text: str) -> list[str]:
     return _FIELD.findall(text.rstrip(" \r\n"))
 
 
-def read_conll(lines: Iterable[str], name: str, like: str = "", start: int = 1) -> Iterator[Sentence]:
+def read_conll(lines: Iterable[str], name: str, like: str = "", start: int = 1) -> Iterator[ColumnSentence]:
     """The sentences of a column file whose token lines all have as many columns as the first one.
 
     like: that line, where these are only some lines of a file, from number `start` on.
@@ -210,7 +210,7 @@ def _line_parser(width: int, tabs: bool) -> Callable[[str], list[str] | Line]:
     return parse
 
 
-def replace_fields(sentence: Sentence, changes: dict[int, list[str]]) -> str:
+def replace_fields(sentence: ColumnSentence, changes: dict[int, list[str]]) -> str:
     """The sentence's text with the given columns replaced, a value for each token, and no other byte changed.
 
     The index after the last column appends one, separated as the line separates its last two columns, or by a
@@ -247,7 +247,7 @@ def replace_fields(sentence: Sentence, changes: dict[int, list[str]]) -> str:
     return bom + "".join(lines)
 
 
-def _check_shape(sentence: Sentence, edits: list[tuple[int, list[str]]]) -> None:
+def _check_shape(sentence: ColumnSentence, edits: list[tuple[int, list[str]]]) -> None:
     """Refuse changes that do not fit the sentence, or that would split a line or a column."""
     width = len(sentence.rows[0])
     for column, values in edits:

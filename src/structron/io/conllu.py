@@ -7,7 +7,7 @@ the text and out of the rows.
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from structron.io.conll import BadLine, Line, Sentence, assemble, columns, is_blank, is_newdoc
+from structron.io.conll import BadLine, ColumnSentence, Line, assemble, columns, is_blank, is_newdoc
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
@@ -15,7 +15,7 @@ _NOT_A_WORD = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})|(?:0|[1-9][0-9]{0
 _WORD = re.compile("[1-9][0-9]*")
 
 
-def read_conllu(lines: Iterable[str], name: str, start: int = 1) -> Iterator[Sentence]:
+def read_conllu(lines: Iterable[str], name: str, start: int = 1) -> Iterator[ColumnSentence]:
     """The sentences of a CoNLL-U file, or of some lines of it, from number `start` on."""
     return assemble(lines, _line_parser(), name, start)
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from structron.errors import StructronError
 
 VARIABLE = "STRUCTRON_MAX_SENTENCE"
-USUAL = 1_000_000
+DEFAULT_CHARACTERS = 1_000_000
 """Characters: some two hundred thousand words."""
 _BLANK = re.compile(r"^[ \t\r]*\n", re.MULTILINE)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -22,8 +22,8 @@ def longest_sentence() -> int:
     """The characters that a sentence may have."""
     given = os.environ.get(VARIABLE, "")
     if given and not (given.isascii() and given.isdigit() and int(given)):
-        raise StructronError(f"{VARIABLE}: {given}; expected a number of characters, for instance {USUAL}")
-    return int(given or USUAL)
+        raise StructronError(f"{VARIABLE}: {given}; expected a number of characters, for instance {DEFAULT_CHARACTERS}")
+    return int(given or DEFAULT_CHARACTERS)
 
 
 @contextmanager

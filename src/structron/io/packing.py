@@ -16,7 +16,7 @@ from structron.io.tensors import Tensors, inflated
 from structron.runtime.threads import cores, for_each
 
 PALETTE = 256
-LEAST = 256
+LEAST_BYTES = 256
 """Bytes of an array that is worth packing."""
 LARGEST = 1 << 31
 """Bytes that a packed array may unpack to."""
@@ -39,7 +39,7 @@ def pack_all(tensors: Tensors, level: int = 9) -> tuple[Tensors, dict[str, Any]]
     ways: dict[str, Any] = {}
     for name, array in tensors.items():
         flat = np.ascontiguousarray(array).reshape(-1)
-        if flat.nbytes < LEAST or array.dtype.name not in KINDS:
+        if flat.nbytes < LEAST_BYTES or array.dtype.name not in KINDS:
             packed[name] = array
             continue
         kind, way = array.dtype.name, "plain"

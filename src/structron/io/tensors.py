@@ -28,7 +28,7 @@ LONGEST_TEXT = 1 << 20
 """Characters of a text in a header: a label, the name of a column."""
 DEEPEST = 100
 """Lists and objects that a header may nest."""
-BLOCK, FULL = 1024, 900
+BLOCK_PLACES, MOST_KEYS_OF_BLOCK = 1024, 900
 """So many places of a hash table, of which half are used on average, may be the homes of so many keys."""
 
 
@@ -124,10 +124,10 @@ def crowded(keys: np.ndarray) -> bool:
     """Whether so many keys have their homes side by side in a table (kernels/table.py) that entering them, one after
     the other, would take time by their square: equal ones, or such as were made for it."""
     capacity = 1 << max(4, int(2 * max(len(keys), 1) - 1).bit_length())
-    if capacity <= BLOCK:
+    if capacity <= BLOCK_PLACES:
         return False
-    blocks = (keys & np.uint64(capacity - 1)) >> np.uint64(BLOCK.bit_length() - 1)
-    return int(np.bincount(blocks.astype(np.int64)).max(initial=0)) > FULL
+    blocks = (keys & np.uint64(capacity - 1)) >> np.uint64(BLOCK_PLACES.bit_length() - 1)
+    return int(np.bincount(blocks.astype(np.int64)).max(initial=0)) > MOST_KEYS_OF_BLOCK
 
 
 def check_expansion(cells: int, given: int, what: str) -> None:
@@ -147,10 +147,12 @@ def nested(value: Any, deepest: int = DEEPEST) -> bool:
     return True
 
 
-def texts(given: Any, what: str, least: int = 0) -> list[str]:
-    """A list of different texts from a header; ValueError: it is something else."""
+def texts(given: Any, what: str, least: int = 0, repeats: bool = False) -> list[str]:
+    """A list of texts from a header, different ones unless it may repeat some; ValueError: it is something else."""
     fits = isinstance(given, list) and set(map(type, given)) <= {str}
-    if not fits or max(map(len, given), default=0) > LONGEST_TEXT or len(set(given)) < len(given) or len(given) < least:
+    if not fits or max(map(len, given), default=0) > LONGEST_TEXT or len(given) < least:
+        raise ValueError(f"{what} do not fit")
+    if len(set(given)) < len(given) and not repeats:
         raise ValueError(f"{what} do not fit")
     return given
 

@@ -36,6 +36,8 @@ _INFLATED = 1 << 20
 """Bytes that are unpacked at a time."""
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 """How packed files begin."""
+_NO_TEXT = {b"PK\3\4": "a zip archive, as Word and LibreOffice write them", b"%PDF-": "a PDF file"}
+"""How files begin that people take for text."""
 _ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 _TEMPORARY = re.compile(r"\.structron-[0-9a-f]{16}\.tmp")
 
@@ -165,6 +167,8 @@ def _chunks(stream: io.BufferedReader, name: str) -> Iterator[bytes]:
     try:
         start = _beginning(stream)
         pieces = chain([start], iter(lambda: stream.read1(_CHUNK), b""))
+        if start in _NO_TEXT:
+            raise StructronError(f"{name}: {_NO_TEXT[start]}; expected plain text")
         kind = _PACKED.get(start, "")
         yield from _unpacked(pieces, *_unpacker(kind, name)) if kind else pieces
     except DamagedError as error:
@@ -178,9 +182,9 @@ class DamagedError(Exception):
 
 
 def _beginning(stream: io.BufferedReader) -> bytes:
-    """As few bytes as tell whether a file is packed: a pipe may deliver no more of them for long."""
+    """As few bytes as tell what kind of file it is: a pipe may deliver no more of them for long."""
     start = b""
-    while any(magic.startswith(start) and magic != start for magic in _PACKED):
+    while any(magic.startswith(start) and magic != start for magic in (*_PACKED, *_NO_TEXT)):
         following = stream.read(1)
         if not following:
             break

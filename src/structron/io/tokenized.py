@@ -21,7 +21,7 @@ ENDS = ("s", "p", "doc", "text")
 
 
 @dataclass(slots=True)
-class Given:
+class TokenizedSentence:
     """A sentence of known tokens; `glued`: those without a space before them."""
 
     words: list[str] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Given:
     paragraph: bool = False
 
 
-def doc_of(sentences: Iterable[Given]) -> Doc:
+def doc_of(sentences: Iterable[TokenizedSentence]) -> Doc:
     """A document of sentences whose tokens are known, one a line."""
     cuts: list[list[tuple[int, int]]] = []
     pieces: list[str] = []
@@ -53,23 +53,23 @@ def doc_of(sentences: Iterable[Given]) -> Doc:
     return doc
 
 
-def _token_lines(lines: Iterable[str], name: str) -> Iterator[Given]:
+def _token_lines(lines: Iterable[str], name: str) -> Iterator[TokenizedSentence]:
     """A blank line ends a paragraph."""
     paragraph = False
     for number, line in enumerate(lines):
         words = (line.removeprefix(BOM) if number == 0 else line).split()
         if words:
-            yield Given(words, paragraph=paragraph)
+            yield TokenizedSentence(words, paragraph=paragraph)
         paragraph = not words
 
 
-def _columns(lines: Iterable[str], name: str) -> Iterator[Given]:
+def _columns(lines: Iterable[str], name: str) -> Iterator[TokenizedSentence]:
     for sentence in read_conll(lines, name):
-        yield Given([row[0] for row in sentence.rows], document=bool(sentence.new_document))
+        yield TokenizedSentence([row[0] for row in sentence.rows], document=bool(sentence.new_document))
 
 
-def _vertical(lines: Iterable[str], name: str) -> Iterator[Given]:
-    given, glued = Given(), False
+def _vertical(lines: Iterable[str], name: str) -> Iterator[TokenizedSentence]:
+    given, glued = TokenizedSentence(), False
     for number, line in enumerate(lines):
         text = (line.removeprefix(BOM) if number == 0 else line).rstrip("\r\n")
         structure = _STRUCTURE.fullmatch(text.strip())
@@ -78,7 +78,7 @@ def _vertical(lines: Iterable[str], name: str) -> Iterator[Given]:
         elif not text.strip() or (structure and structure[2] in ENDS):
             if given.words:
                 yield given
-                given = Given()
+                given = TokenizedSentence()
             opens = structure is not None and not structure[1]
             given.document |= opens and structure is not None and structure[2] in ("doc", "text")
             given.paragraph |= opens and structure is not None and structure[2] == "p"
@@ -92,7 +92,9 @@ def _vertical(lines: Iterable[str], name: str) -> Iterator[Given]:
         yield given
 
 
-def _in_docs(read: Callable[[Iterable[str], str], Iterator[Given]]) -> Callable[[Iterable[str], str], Iterator[Doc]]:
+def _in_docs(
+    read: Callable[[Iterable[str], str], Iterator[TokenizedSentence]],
+) -> Callable[[Iterable[str], str], Iterator[Doc]]:
     def docs(lines: Iterable[str], name: str) -> Iterator[Doc]:
         found = read(lines, name)
         while some := list(islice(found, SENTENCES)):

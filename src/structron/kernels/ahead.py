@@ -32,10 +32,10 @@ PLAIN = "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING"
 """Colours of errors that nobody sees take a twentieth of the time, where colorama is installed."""
 TRUST = 10.0
 """Seconds of compiling that say as much about a machine as what it takes for a known function."""
-EVERY = 0.1
+POLL_SECONDS = 0.1
 """Seconds between two looks at what is done."""
 Show = Callable[["CompileProgress"], None]
-_complete: set[str] = set()
+complete: set[str] = set()
 """What was found to lack no kernel: nobody looks for it a second time."""
 
 
@@ -81,10 +81,10 @@ def prepare(wanted: Iterable[str], show: Show | None = None, workers: int | None
 
     wanted: "use TASK", "train TASK", "more TASK".   show: called now and then.   Returns how many were compiled.
     """
-    unknown = [name for name in wanted if name not in _complete]
+    unknown = [name for name in wanted if name not in complete]
     needed, compilers = cold(unknown) if unknown else [], Compilers.at_work
     if not needed:
-        _complete.update(unknown)
+        complete.update(unknown)
         return 0
     if compilers is not None:
         return compilers.hurry(needed, show)
@@ -172,7 +172,7 @@ class Compilers:
 
     def watch(self) -> bool:
         """Hand out work for a moment; False: all is done, or nobody is left to do it."""
-        until = time.monotonic() + EVERY
+        until = time.monotonic() + POLL_SECONDS
         while self.alive and (rest := until - time.monotonic()) > 0:
             with contextlib.suppress(Empty):
                 self._hear(*self.heard.get(timeout=rest))
@@ -206,7 +206,7 @@ class Compilers:
                 break
             if show is not None:
                 show(view)
-            time.sleep(EVERY)
+            time.sleep(POLL_SECONDS)
         return view.done
 
     def _hear(self, k: int, future: "Future[float]") -> None:

@@ -197,7 +197,7 @@ def is_cold(kernel: Any) -> bool:
     return not isinstance(kept, KernelCache) or kept.is_cold()
 
 
-def _ask_for(context, builder, signature, arguments):
+def _emit_prefetch(context, builder, signature, arguments):
     """Code that asks for the cache line of an array's item."""
     kind = signature.args[0]
     view = context.make_array(kind)(context, builder, arguments[0])
@@ -213,13 +213,13 @@ def _ask_for(context, builder, signature, arguments):
 @intrinsic
 def _prefetch(typingctx, array, i, j):
     """Compiled `prefetch`."""
-    return types.void(array, i, j), _ask_for
+    return types.void(array, i, j), _emit_prefetch
 
 
 @intrinsic
 def _prefetch_at(typingctx, array, i):
     """Compiled `prefetch_at`."""
-    return types.void(array, i), _ask_for
+    return types.void(array, i), _emit_prefetch
 
 
 def _stay(array, *place):

@@ -10,7 +10,7 @@ import mmap
 import numpy as np
 
 LINE = 64
-LARGE = 1 << 22
+LARGE_BYTES = 1 << 22
 """Bytes from which on an array has pages of its own."""
 PIECE = 1 << 22
 """Bytes that are copied at a time."""
@@ -22,7 +22,7 @@ def aligned_zeros(shape: tuple[int, ...], dtype: type) -> np.ndarray:
     """Zeros that start on a cache line, so that padded rows never straddle one more than they must; what is not touched
     takes no memory."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    if size >= LARGE and PRIVATE and NOT_NEEDED is not None:
+    if size >= LARGE_BYTES and PRIVATE and NOT_NEEDED is not None:
         try:
             return np.ndarray(shape, dtype, mmap.mmap(-1, size, flags=PRIVATE))
         except OSError:
@@ -49,7 +49,7 @@ def forget(array: np.ndarray, lo: int, hi: int) -> None:
 
 
 def move(old: np.ndarray, new: np.ndarray, used: int) -> np.ndarray:
-    """Copy the first rows of an array to a new one, and let go of the old: nobody may read it any more."""
+    """Copy the first rows of an array to a new one, and free the old: nobody may read it any more."""
     for lo, hi in pieces(old, used):
         new[lo:hi] = old[lo:hi]
         forget(old, lo, hi)

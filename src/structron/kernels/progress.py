@@ -20,7 +20,7 @@ from structron.kernels import ahead
 from structron.kernels.listed import every_kernel
 from structron.runtime.progress import SHOWN, is_quiet
 
-EVERY = 8.0
+LINE_SECONDS = 8.0
 """Seconds between two lines where there is no terminal for a bar."""
 PACKAGE = "structron."
 
@@ -43,7 +43,7 @@ class Display:
             if self.bar is None and not SHOWN:
                 self.bar = _bar(self, self.stream, share is not None)
                 self.bar.start()
-        elif time.monotonic() - self.told >= EVERY:
+        elif time.monotonic() - self.told >= LINE_SECONDS:
             self.told = time.monotonic()
             with contextlib.suppress(OSError, ValueError):
                 print(text, file=self.stream, flush=True)
@@ -81,6 +81,8 @@ def prepare(*wanted: str, show: bool = True, workers: int | None = None) -> int:
 
     Returns how many kernels were compiled: none where that takes a moment only, or there is one core.
     """
+    if ahead.complete.issuperset(wanted):
+        return 0
     display = Display()
 
     def tell(progress: ahead.CompileProgress) -> None:
@@ -145,7 +147,7 @@ class Compiling:
 
     def _watch(self) -> None:
         """Lines go on while one kernel takes long."""
-        while not self.over.wait(min(EVERY, 1.0)):
+        while not self.over.wait(min(LINE_SECONDS, 1.0)):
             if self.stack:
                 self._update()
 

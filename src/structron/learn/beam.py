@@ -290,7 +290,7 @@ class BeamTraining(Paced):
             given = (self.problem.actions, self.inputs, example, arrays.frontier, arrays.trace)
             self.weighing = call_family(fresh, self.swvp.jj, *given, *lengths)
         else:
-            engine.settle(trouble, step, example, arrays, self.inputs)
+            engine.grow_or_fail(trouble, step, example, arrays, self.inputs)
 
     def _refuse_step(self, example: int, chosen: int, last: int) -> NoReturn:
         """Say that an update rule chose a step which is not there."""
@@ -374,7 +374,7 @@ class BeamTraining(Paced):
         """With the means in place of the weights, before there is a model: its arrays come where sums and the data have
         been."""
         for member in members:
-            member.store.settle(*member._mean())
+            member.store.keep_mean(*member._mean())
             member.final = True
             del member.inputs, member.engine, member.free, member.agreeing, member.agreeing_legal, member.knowledge
         model = members[0].assemble(members)

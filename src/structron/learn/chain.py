@@ -8,7 +8,7 @@ learn/weighted.py.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from structron.learn.checkpoint import digest
 from structron.learn.loop import Member, batch_end
 from structron.learn.partial import Knowledge, PartialSteps
 from structron.learn.parts import Bounds, lists_of, without_tokens
-from structron.learn.votes import Ballots
 from structron.model.chain import ChainModel, Dictionary, fixed_rows, penalties
 from structron.runtime.threads import for_each
 from structron.search.chain.kbest import Near, make_near, second_best
@@ -37,6 +36,9 @@ from structron.search.chain.viterbi import search_for
 from structron.update.margin import LEARN_WITH_MARGIN
 from structron.update.perceptron import LEARNERS, NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct
 from structron.weights.dense import DenseStore, pack_mean, row_stride
+
+if TYPE_CHECKING:
+    from structron.learn.votes import Ballots
 
 CALL_TOKENS = 50_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
@@ -140,6 +142,7 @@ class ChainLearner(Member):
     """The learner that `learn.loop` drives."""
 
     working: ClassVar[tuple[str, ...]] = ("store", "stats", "work", "viterbi", "found", "ballots", "partial")
+    ballots: "Ballots | None"  # of a voted perceptron
 
     def __init__(
         self,
@@ -194,7 +197,11 @@ class ChainLearner(Member):
         if self.knowledge is not None:
             self.gold = self.gold.copy()  # where labels are open, those of the last update
             self.partial = PartialSteps(self)
-        self.ballots = Ballots(self.store) if self.chain.average == "voted" else None
+        self.ballots = None
+        if self.chain.average == "voted":
+            from structron.learn.votes import Ballots
+
+            self.ballots = Ballots(self.store)
 
     @property
     def near(self) -> Near:

@@ -27,7 +27,7 @@ MOST_TYPES = 50_000_000
 """Different words that are counted; where there are more, the rarest are forgotten on the way."""
 FIRST_BATCH, LAST_BATCH, SHARE = 64, 8192, 4
 """Words whose proposals are made side by side: a share of those that were looked at before in the pass."""
-FEW = 500
+LAST_PASS_CHANGES = 500
 """A pass is the last where no more than one word in so many changes its class."""
 
 
@@ -61,10 +61,10 @@ def count(read: Callable[[], Sentences], least: int = 1, most: int | None = None
             floor += 1
             seen = Counter({word: n for word, n in seen.items() if n >= floor})
     if not seen:
-        raise StructronError("no words in the text; expected some to cluster")
+        raise StructronError("no words in the text; expected words to cluster")
     kept = sorted((word for word, n in seen.items() if n >= least), key=lambda word: (-seen[word], word))[:most]
     if len(kept) < 2:
-        raise StructronError(f"{len(kept)} words seen {least} times; expected two or more, or a lower --min-count")
+        raise StructronError(f"{len(kept)} words seen {least} times or more; expected two, or a lower --min-count")
     number = {word: k for k, word in enumerate(kept)}
     keys, times = _pairs(_numbers(read(), number), len(kept) + FIXED)
     counts = np.array([seen[word] for word in kept], np.int64)
@@ -131,7 +131,7 @@ def cluster(
     for done in range(1, passes + 1):
         changed = _one_pass(bigrams, state, words, many, jobs)
         tell(f"pass {done}: {information(state):.4f} bits of mutual information, {changed} of {words} words moved")
-        if changed * FEW <= words:
+        if changed * LAST_PASS_CHANGES <= words:
             break
     found = information(state)
     loss, tree = np.zeros((many, many)), copied(state)

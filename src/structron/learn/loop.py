@@ -34,6 +34,23 @@ STEADY = 3
 """Passes in a row with hardly a change after which `Schedule.stop_change` ends training (Kazama & Torisawa 2007)."""
 
 
+class History(list):
+    """The figures of each pass of a training; a notebook draws them as curves.
+
+    Examples:
+        >>> from structron import Tagger
+        >>> train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("cat", "NOUN")]]
+        >>> tagger = Tagger(templates=["w[0]"], cutoff=0, runs=1).fit(train)
+        >>> [(record["pass"], record["updates"] > 0) for record in tagger.history_[:1]]
+        [(1, True)]
+    """
+
+    def _repr_html_(self) -> str:
+        from structron.show.charts import history_svg
+
+        return f'<div class="structron">{history_svg(self)}</div>'
+
+
 class Learner(Protocol):
     """What the loop needs of a learner; `learn/chain.py` has one."""
 
@@ -73,7 +90,7 @@ class Learner(Protocol):
         """A snapshot with what it left for later: names of features."""
 
     def close(self) -> None:
-        """Let go of what only learning needs; training has ended."""
+        """Free what only learning needs; training has ended."""
 
 
 class ShardUpdate(NamedTuple):
@@ -207,7 +224,7 @@ class Result:
 
     model: Any
     best_pass: int
-    history: list[dict[str, Any]] = field(default_factory=list)
+    history: History = field(default_factory=History)
     stopped: str = "passes"
     """Why training ended: passes, converged (a pass without updates), change (the error hardly changes), patience,
     interrupted."""
@@ -245,9 +262,10 @@ def train(
     """Train until a stopping rule holds; with `score` (on dev data) the best pass is kept, otherwise the last.
 
     `save` and `load` write and read a model; they are needed for checkpoints of runs with dev data only.
-    lasting: the learner is of use afterwards.
+    progress: None: nobody watches.   lasting: the learner is of use afterwards.
     """
-    progress = progress or Progress()
+    if schedule.checkpoint:
+        progress = progress or Progress()  # says if it cannot be written
     result = Result(None, 0)
     passes = _Passes(schedule, learner, score is not None, save, load) if schedule.checkpoint else None
     if passes and schedule.resume:
@@ -276,8 +294,9 @@ def train(
                 result.stopped = "patience"
             elif schedule.stop_change is not None and _is_steady(result.history, schedule.stop_change):
                 result.stopped = "change"
-            progress.pass_done(record, schedule.passes, result.best_pass == number and score is not None)
-            if passes:
+            if progress:
+                progress.pass_done(record, schedule.passes, result.best_pass == number and score is not None)
+            if passes and progress:
                 with tolerated(progress, "no checkpoint of this pass"):
                     passes.keep(result)
     except KeyboardInterrupt:
@@ -285,7 +304,8 @@ def train(
         if result.model is None:
             result.best_pass = number
     finally:
-        progress.close()
+        if progress:
+            progress.close()
     model = result.model
     if model is None:
         model = learner.snapshot() if lasting else learner.last_snapshot()
@@ -293,15 +313,19 @@ def train(
     return result
 
 
-def _one_pass(learner: Learner, schedule: Schedule, number: int, examples: int, progress: Progress) -> dict[str, Any]:
+def _one_pass(
+    learner: Learner, schedule: Schedule, number: int, examples: int, progress: Progress | None
+) -> dict[str, Any]:
     sequence = pass_order(schedule, number, examples)
     learner.begin_pass()
     begin, cpu = time.perf_counter(), time.process_time()
     place = 0
-    progress.begin_pass(number, schedule.passes, len(sequence))
+    if progress:
+        progress.begin_pass(number, schedule.passes, len(sequence))
     while place < len(sequence):
         place = learner.learn(sequence, place)
-        progress.advance(place)
+        if progress:
+            progress.advance(place)
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
     counts = learner.counts()
     speed = round(counts["tokens"] / max(seconds, 1e-9))
@@ -365,7 +389,8 @@ class _Passes:
             return
         header, state = found
         self.learner.restore(state)
-        result.history, result.best_pass, result.stopped = header["history"], header["best_pass"], header["stopped"]
+        result.history = History(header["history"])
+        result.best_pass, result.stopped = header["best_pass"], header["stopped"]
         if header["best"] and self.load is not None:
             result.model = self.load(self.folder / header["best"])
             self.saved = header["best"]

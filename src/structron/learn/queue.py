@@ -19,7 +19,7 @@ from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import SearchProblem
 from structron.search.beam.scores import CLOCK
 from structron.search.beam.signatures import POINTERS
-from structron.search.queue.nodes import Heuristic, Node, Space
+from structron.search.queue.nodes import Heuristic, SearchNode, Space
 from structron.search.queue.queue import learn, queue_maker, wrong_nodes
 from structron.update import alma, fixing
 from structron.update.alma import ALPHA, SCALE, TOTAL
@@ -96,7 +96,7 @@ class QueueTraining(BeamTraining):
         self._begin_search(e)
         before = self.stats[fixing.UPDATES]
 
-        def update(sibs: Sequence[Node], nodes: Sequence[Node], fell: bool) -> None:
+        def update(sibs: Sequence[SearchNode], nodes: Sequence[SearchNode], fell: bool) -> None:
             if fell and self.stats[fixing.UPDATES] == before:
                 self.stats[fixing.FELL] += 1
                 self.stats[fixing.FELL_AT] += nodes[0].depth / max(nodes[0].depth, *map(len, self.derivations[e]))
@@ -119,13 +119,13 @@ class QueueTraining(BeamTraining):
         self.space.low, self.space.scale = float(lowering(self.pace)), float(self.pace[SCALE])
         self.space.use(self.sparse)
 
-    def _gather(self, sibs: Sequence[Node], wrong: Sequence[Node]) -> None:
+    def _gather(self, sibs: Sequence[SearchNode], wrong: Sequence[SearchNode]) -> None:
         space, rows = self.space, [np.array([node.row for node in nodes], np.int64) for nodes in (sibs, wrong)]
         atoms = self.problem.pointers[list(POINTERS).index("atoms")]
         given = (atoms, self.inputs, space.e, self.anchored, space.setting, space.ground, space.rows, *rows)
         space.engine.watched(lambda: GATHER(*given, self.delta), self.inputs, space.remains)
 
-    def _update(self, sibs: Sequence[Node], nodes: Sequence[Node]) -> None:
+    def _update(self, sibs: Sequence[SearchNode], nodes: Sequence[SearchNode]) -> None:
         """w ← w + Δ, or eq. (3), with Δ of eq. (2)."""
         wrong, stats = nodes if self.rule.literal else wrong_nodes(sibs, nodes), self.stats
         self._gather(sibs, wrong)
@@ -152,7 +152,7 @@ class QueueTraining(BeamTraining):
         stats[fixing.UPDATES] += 1
         stats[fixing.INVALID] += margin > 0
 
-    def _verify(self, dot: float, sibs: Sequence[Node], wrong: Sequence[Node]) -> None:
+    def _verify(self, dot: float, sibs: Sequence[SearchNode], wrong: Sequence[SearchNode]) -> None:
         """Compare w·Δ, from the weights alone, with the scores of the search; in a beam it must be a violation."""
         margin, low = mean_of("g", sibs) - mean_of("g", wrong), self.space.low
         tolerance = 1e-3 * (1.0 + abs(margin))
@@ -165,5 +165,5 @@ class QueueTraining(BeamTraining):
         return digest((super().fingerprint(), *how), ())
 
 
-def mean_of(what: str, nodes: Sequence[Node]) -> float:
+def mean_of(what: str, nodes: Sequence[SearchNode]) -> float:
     return float(sum(getattr(node, what) for node in nodes) / len(nodes))

@@ -87,7 +87,7 @@ class ShardRunner(Protocol):
         """One common vector of weights."""
 
     def close(self) -> None:
-        """Let go of everything but the common learner."""
+        """Free everything but the common learner."""
 
 
 class ThreadRunner(ShardRunner):

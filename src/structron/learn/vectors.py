@@ -12,9 +12,9 @@ import numpy as np
 from structron.errors import StructronError, quoted
 from structron.search.clusters.merging import paths_of
 
-BLOCK = 4096
+BLOCK_WORDS = 4096
 """Words that are compared with all centres at a time."""
-FEW = 1000
+LAST_PASS_CHANGES = 1000
 """A pass is the last where no more than one word in so many changes its cluster."""
 TINY = 1e-12
 
@@ -61,7 +61,7 @@ def cluster_vectors(
         before, (nearest, close) = nearest, _nearest(found, centres)
         changed = int((nearest != before).sum())
         tell(f"pass {done}: mean cosine {close:.4f}, {changed} of {len(found)} words moved")
-        if changed * FEW <= len(found):
+        if changed * LAST_PASS_CHANGES <= len(found):
             break
         sums, sizes = _sums(found, nearest, many)
         full = sizes > 0
@@ -77,9 +77,9 @@ def cluster_vectors(
 def _nearest(found: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
     """The nearest centre of each vector, and the mean of their cosines."""
     nearest, total = np.zeros(len(found), np.int64), 0.0
-    for lo in range(0, len(found), BLOCK):
-        cosines = found[lo : lo + BLOCK] @ centres.T
-        nearest[lo : lo + BLOCK] = cosines.argmax(axis=1)
+    for lo in range(0, len(found), BLOCK_WORDS):
+        cosines = found[lo : lo + BLOCK_WORDS] @ centres.T
+        nearest[lo : lo + BLOCK_WORDS] = cosines.argmax(axis=1)
         total += float(cosines.max(axis=1).sum(dtype=np.float64))
     return nearest, total / len(found)
 

@@ -24,7 +24,7 @@ from structron.weights.packed import homes, pack, spread_of
 from structron.weights.sparse import Row, Sparse, counts_of, regions_of
 from structron.weights.store import declared_rows, rows_of
 
-LARGE = 1 << 24
+LARGE_TABLE = 1 << 24
 """Bytes of a table from which on it is worth the time to give memory back that was needed to fill it."""
 WIDE = 64
 """The beam that gives the n-best of a search without one."""
@@ -80,7 +80,7 @@ class BeamModel:
         first, self._kept, self._rows = len(self.anchored_keys), self._kept or self._cells(self.rows), None
         order = column_order(self.problem, self._kept["weight_label"])
         heads, sparse = pack(self.problem.columns, self.keys, self._kept, first, order)
-        if sparse.table.nbytes > LARGE:
+        if sparse.table.nbytes > LARGE_TABLE:
             give_back()
         return np.stack([self.anchored_keys, heads], axis=1) if first else NO_ANCHORS.table, sparse
 
@@ -111,7 +111,7 @@ class BeamModel:
         _ = self._packed
 
     def free_search_buffers(self) -> None:
-        """Let go of what was made for searches; the next one makes it again."""
+        """Free what was made for searches; the next one makes it again."""
         self.__dict__.pop("_packed", None)
         self.engines.clear()
 

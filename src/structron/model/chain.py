@@ -8,7 +8,7 @@ then                  rows of paired features, found through block_rows
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from structron.features.names import Names
 from structron.io.tensors import Sizes, Tensor, Tensors, check_expansion, texts, under, whole
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary, allowed_of
-from structron.model.votes import Votes
 from structron.runtime.threads import BATCH_TOKENS, batches, for_each
 from structron.search.chain.margins import decode_with_margins
 from structron.search.chain.scores import (
@@ -36,6 +35,9 @@ from structron.search.chain.scores import (
 )
 from structron.search.chain.viterbi import DECODE, decode, decode_loaded
 from structron.weights.dense import declared_cells, dense_rows, sparse_rows
+
+if TYPE_CHECKING:
+    from structron.model.votes import Votes
 
 NO_TABLE = np.empty((0, 0), np.float32)
 
@@ -66,7 +68,7 @@ class ChainModel:
     dictionary: Dictionary
     names: Names
     pair_names: Names
-    votes: Votes | None = None
+    votes: "Votes | None" = None
     bits: int = 64  # of the hashes that keys are
 
     kind: ClassVar[str] = "chain"
@@ -256,9 +258,11 @@ class ChainModel:
     def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
         """The arrays that go with a header, and the sizes that it settles."""
         labels, rows = len(texts(header["labels"], "labels", 2)), whole(header["rows"], "rows")
-        declared = (
-            declared_cells("rows", "labels") | Dictionary.declared() | (Votes.declared() if header["voted"] else {})
-        )
+        declared = declared_cells("rows", "labels") | Dictionary.declared()
+        if header["voted"]:
+            from structron.model.votes import Votes
+
+            declared |= Votes.declared()
         declared |= Names.declared("features", texts(header["name_heads"], "names"))
         declared |= Names.declared("blocks", texts(header["pair_name_heads"], "names"), "pair_")
         declared |= {
@@ -277,6 +281,11 @@ class ChainModel:
         check_expansion(4 * rows * (len(labels) + 8), sum(array.nbytes for array in tensors.values()), "weights")
         if rows != fixed_rows(len(labels), order) + features + np.count_nonzero(block_rows >= 0):
             raise ValueError("rows do not fit the features")
+        votes = None
+        if header["voted"]:
+            from structron.model.votes import Votes
+
+            votes = Votes.from_tensors(tensors, rows, len(labels))
         return cls(
             labels,
             order,
@@ -288,7 +297,7 @@ class ChainModel:
             Dictionary.from_tensors(tensors),
             Names.from_tensors(header["name_heads"], tensors),
             Names.from_tensors(header["pair_name_heads"], tensors, "pair_"),
-            Votes.from_tensors(tensors, rows, len(labels)) if header["voted"] else None,
+            votes,
             whole(header.get("bits", 64), "bits", 1, 64),
             **more,
         )

@@ -1,12 +1,17 @@
 """Which labels a known word may have, and which labels may follow each other: constraints that a model keeps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from structron.features.extract import Prepared
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import hash_list
+
+if TYPE_CHECKING:
+    from structron.features.wordforms import LexiconTags
 
 UNSEEN = "\0unseen"
 """Stands for words that training did not see, where they too may have only some labels."""
@@ -19,6 +24,21 @@ class Dictionary:
     words: np.ndarray  # uint64[words], sorted: hashes of the words of the training data
     mask: np.ndarray  # int32[words]: row of `masks`; 0 = any label
     masks: np.ndarray  # bool[masks, labels]; row 0 all true
+    lexicon: "LexiconTags | None" = None  # what words that training did not see may have too; not in a file
+    own: int | None = None  # masks that a file has, None: all; those for classes of a lexicon come after them
+    row: np.ndarray = field(default_factory=partial(np.empty, 0, np.int64))  # of the mask of each such class
+
+    def with_lexicon(self, lexicon: "LexiconTags | None") -> "Dictionary":
+        """The same where words that training did not see may also have the labels that a lexicon has for them."""
+        found = Dictionary(self.words, self.mask, self.masks[: self.own])
+        unseen = int(self.find([UNSEEN])[0])
+        if lexicon is not None and unseen >= 0:
+            base = self.masks[self.mask[unseen]]
+            sets, place = lexicon.sets(~base)
+            found.own = len(found.masks)
+            found.lexicon, found.row = lexicon, found.own + place
+            found.masks = np.concatenate([found.masks, base | sets])
+        return found
 
     def find(self, types: list[str]) -> np.ndarray:
         """int64[types]: the place of each type among the words, -1 for unknown ones."""
@@ -33,9 +53,10 @@ class Dictionary:
         words = np.union1d(self.words, other.words)
         allowed = np.zeros((len(words), labels), bool)
         for source in (self, other):
-            wide = np.full((len(source.masks), labels), source.find([UNSEEN])[0] >= 0)
-            wide[:, : source.masks.shape[1]] = source.masks
-            wide[source.masks.all(axis=1)] = True
+            masks = source.masks[: source.own]
+            wide = np.full((len(masks), labels), source.find([UNSEEN])[0] >= 0)
+            wide[:, : masks.shape[1]] = masks
+            wide[masks.all(axis=1)] = True
             allowed[np.searchsorted(words, source.words)] |= wide[source.mask]
         return Dictionary.of(words, allowed)
 
@@ -61,11 +82,16 @@ class Dictionary:
             words = [prepared.word_types[k] for k in new.tolist()]
             lower, capital = self.find([*map(str.lower, words), *map(str.capitalize, words)]).reshape(2, -1)
             place[new] = np.where(lower >= 0, lower, np.where(capital >= 0, capital, unseen))
-        return np.where(place < 0, 0, self.mask[place]).astype(np.int64)[prepared.word_ids[tokens]]
+        rows = np.where(place < 0, 0, self.mask[place]).astype(np.int64)
+        if self.lexicon is not None:
+            new = np.flatnonzero(place == unseen)
+            classes = self.lexicon.forms.class_of([prepared.word_types[k] for k in new.tolist()])
+            rows[new] = np.where(classes < 0, rows[new], self.row[classes])
+        return rows[prepared.word_ids[tokens]]
 
     def tensors(self) -> Tensors:
         """For a model file."""
-        return {"words": self.words, "word_mask": self.mask, "masks": self.masks}
+        return {"words": self.words, "word_mask": self.mask, "masks": self.masks[: self.own]}
 
     @staticmethod
     def declared(labels: str = "labels") -> dict[str, Tensor]:

@@ -24,7 +24,7 @@ Contributions = dict[int, float]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reason(ShortFloats):
-    """What a feature gives to an action; negative: to the runner-up."""
+    """How much a feature favours an action; negative: the runner-up."""
 
     feature: str
     weight: float
@@ -32,7 +32,7 @@ class Reason(ShortFloats):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Step(ShortFloats):
-    """An action, the state that it was taken in, and why; without a runner-up no other action is possible there.
+    """An action, the state in which it was taken, and why; without a runner-up, no other action was possible.
 
     Examples:
         >>> from structron.model.explain import Reason, Step

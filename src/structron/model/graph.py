@@ -38,7 +38,7 @@ class GraphModel:
         """Room to parse sentences of up to so many words: to make it takes longer than to parse a short one."""
         with contextlib.suppress(IndexError):
             scratch = self.idle.pop()
-            if scratch.setting == setting and scratch.look.w is self.w and len(scratch.order) > words:
+            if scratch.setting == setting and scratch.sentence.w is self.w and len(scratch.order) > words:
                 return scratch
         model = (self.templates, self.relations, setting, self.w, shift_of(self.bits))
         return make_scratch(*model, max(words, LEAST_WORDS))

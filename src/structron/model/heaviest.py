@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from structron.errors import shown
-from structron.show.weights import weights_to_html
 from structron.text.numbers import ShortFloats
 
 NAMELESS = "Compact models do not store the names of features; those without a name are left out."
@@ -33,10 +32,10 @@ class Weight(ShortFloats):
 
 @dataclass(frozen=True, slots=True)
 class Heaviest:
-    """The features with the largest weights, of either sign, the largest first.
+    """The features with the largest weights, positive or negative, largest first.
 
-    labels: for each label or action. The others are of chains: label pairs, triples, features paired with the label
-    before, and features of whole documents.
+    `labels` has those of each label or action. Only models of label sequences have the others: label pairs and triples,
+    features paired with the previous label, and features of whole documents.
 
     Examples:
         >>> from structron import Tagger
@@ -65,7 +64,7 @@ class Heaviest:
         groups |= {
             "label pairs": [(w.weight, str(w)) for w in self.transitions],
             "label triples": [(w.weight, str(w)) for w in self.trigrams],
-            "features paired with the label before": [(w.weight, str(w)) for w in self.pairs],
+            "features paired with the previous label": [(w.weight, str(w)) for w in self.pairs],
             "features of whole documents": [(weight, name) for name, weight in self.non_local],
         }
         return {title: rows for title, rows in groups.items() if rows or title in self.labels}
@@ -79,6 +78,8 @@ class Heaviest:
         return "\n\n".join(tables + [NAMELESS] * self.nameless)
 
     def _repr_html_(self) -> str:
+        from structron.show.weights import weights_to_html
+
         return weights_to_html(self.groups())
 
 

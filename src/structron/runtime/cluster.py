@@ -5,7 +5,6 @@ import importlib.util
 import logging
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,13 +22,14 @@ from structron.runtime.threads import ThreadPool
 AUTO, LOCAL = "auto", "local"
 KNOCK = 3.0
 """Seconds in which a cluster has to answer: Ray itself would try for minutes."""
-SETTINGS = b"\0\0\0\4\0\0\0\0\0"
-"""A frame of HTTP/2 with which both sides begin; its fourth byte says so."""
+DATA, HEADERS, SETTINGS = 0, 1, 4
+"""Frames of HTTP/2; the fourth byte of one says which."""
+MOST_ANSWERED = 1 << 16
+"""Bytes of a frame of an answer."""
+NO_CLUSTER = "the service there is not a Ray cluster"
 TOKEN = Path("~/.ray/auth_token")
 REFUSED = ("invalidauthtoken", "unauthenticated", "authentication token")
 """What Ray says of a token that is missing or wrong."""
-ASKING = 20.0
-"""Seconds in which a cluster that answers says whether it asks for a token."""
 PATIENCE = 120.0
 """Seconds that a worker may take to start."""
 ATTEMPTS, PAUSE = 5, 2.0
@@ -55,9 +55,9 @@ def connect(address: str) -> Any:
     said: list[str] = []
     try:
         if found != LOCAL:
-            _knock(found)
+            answer = _knock(found)
             os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")  # seconds that Ray goes on when it is turned away
-            _show_token(found)
+            _show_token(found, answer)
         import ray
 
         with _silenced(said):
@@ -69,7 +69,7 @@ def connect(address: str) -> Any:
 
 def _unreachable(address: str, error: Exception, said: str) -> StructronError:
     """Why a cluster cannot be used, in a line; said: what Ray printed."""
-    if any(word in f"{said} {error}".lower() for word in REFUSED):
+    if _is_refusal(f"{said} {error}"):
         wrong = " other than the one it got" if os.environ.get("RAY_AUTH_MODE", "").lower() == "token" else ""
         expected = "expected RAY_AUTH_MODE=token, and its token in RAY_AUTH_TOKEN, in the file RAY_AUTH_TOKEN_PATH"
         return StructronError(
@@ -118,42 +118,69 @@ def _split(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _knock(address: str) -> None:
-    """Raise an error when nobody listens at HOST:PORT, or somebody who does not speak HTTP/2, as Ray does."""
-    begin = time.monotonic()
+def _knock(address: str) -> bytes:
+    """What a cluster says to who shows no token: the headers of its answer. An error when nobody listens at HOST:PORT,
+    or does not answer in gRPC, as Ray does, in time. Of a cluster with TLS nothing is known."""
+    end = time.monotonic() + KNOCK
     with socket.create_connection(_split(address), KNOCK) as connection:
         if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
-            return
-        connection.settimeout(max(0.5, begin + KNOCK - time.monotonic()))
-        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS)
-        try:
-            answer = connection.recv(4)
-        except TimeoutError:
-            answer = b""
-        if answer[3:4] != SETTINGS[3:4]:
-            raise ConnectionError("what listens there is no Ray cluster")
+            return b""
+        connection.sendall(_call(b"/ray.rpc.NodeInfoGcsService/CheckAlive"))
+        head = body = b""
+        while head[3:4] != bytes([HEADERS]):
+            head = _received(connection, 9, end)
+            body = _received(connection, int.from_bytes(head[:3], "big"), end)
+        if b"application/grpc" not in body:
+            raise ConnectionError(NO_CLUSTER)
+        return body
 
 
-def _show_token(address: str) -> None:
+def _received(connection: socket.socket, size: int, end: float) -> bytes:
+    """The next bytes of a connection, which have to come in time, and not too many."""
+    found = b""
+    while len(found) < size:
+        if (left := end - time.monotonic()) <= 0:
+            raise TimeoutError("timed out")
+        connection.settimeout(left)
+        part = connection.recv(size - len(found))
+        if not part or size > MOST_ANSWERED:
+            raise ConnectionError(NO_CLUSTER)
+        found += part
+    return found
+
+
+def _frame(kind: int, flags: int, stream: int, body: bytes) -> bytes:
+    """A frame of HTTP/2."""
+    return len(body).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + body
+
+
+def _call(path: bytes) -> bytes:
+    """A call of gRPC with an empty message, and what HTTP/2 begins with; its headers are not compressed (RFC 7541)."""
+
+    def text(own: bytes) -> bytes:
+        return bytes([len(own)]) + own
+
+    kind, te = b"\x0f\x10" + text(b"application/grpc"), b"\0" + text(b"te") + text(b"trailers")
+    head = b"\x83\x86\x04" + text(path) + b"\x01" + text(b"ray") + kind + te  # POST, http, path, authority
+    frames = _frame(SETTINGS, 0, 0, b"") + _frame(HEADERS, 4, 1, head) + _frame(DATA, 1, 1, bytes(5))
+    return b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frames
+
+
+def _show_token(address: str, answer: bytes) -> None:
     """Have Ray show its token, in the way that it documents, where one was given, or lies on the cluster's machine. It
-    is not shown unasked to a machine that is another one.
+    is not shown unasked to a machine that is another one.   answer: what the cluster said to who showed none.
 
     A program that shows a token wants one of everybody, so it is shown only to a cluster that asks for it."""
     if "RAY_AUTH_MODE" in os.environ:
         return
     given = os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH")
-    if given or (TOKEN.expanduser().is_file() and _is_here(address) and _asks_for_token(address)):
+    if given or (TOKEN.expanduser().is_file() and _is_here(address) and _is_refusal(answer.decode("latin-1"))):
         os.environ["RAY_AUTH_MODE"] = "token"
 
 
-def _asks_for_token(address: str) -> bool:
-    """Whether a cluster turns away who shows no token; another process asks: Ray decides once whether to show one."""
-    asking = "import ray, sys; ray.init(sys.argv[1], log_to_driver=False)"
-    try:
-        done = subprocess.run([sys.executable, "-c", asking, address], capture_output=True, text=True, timeout=ASKING)
-    except subprocess.TimeoutExpired:
-        return False
-    return any(word in done.stderr.lower() for word in REFUSED)
+def _is_refusal(said: str) -> bool:
+    """Whether a cluster turns away who shows no token, or a wrong one."""
+    return any(word in said.lower() for word in REFUSED)
 
 
 def _is_here(address: str) -> bool:

@@ -62,7 +62,7 @@ def say(text: str) -> None:
         tell(text)
 
 
-EVERY = 10.0
+LINE_SECONDS = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
 
@@ -119,7 +119,7 @@ class Tally:
             self.counts[kind] = self.counts.get(kind, 0) + n
         if self.bar is not None:
             self.bar.update(self.bar.task_ids[0], description=f"{self}{self.left()}")
-        elif self.output is not None and time.monotonic() - self.said >= EVERY:
+        elif self.output is not None and time.monotonic() - self.said >= LINE_SECONDS:
             self.said = time.monotonic()
             say(f"{self}, {duration(self.said - self.begin)}{self.left()}")
 
@@ -283,7 +283,7 @@ class Progress:
             print(json.dumps({"part": self.part, **record} if self.part else record), file=self.log, flush=True)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            self.warn("log", f"{self.log.name}: cannot write the log any more ({reason}); training continues")
+            self.warn("log", f"{self.log.name}: the log cannot be written ({reason}); training continues")
             self._close_log()
 
     def _close_log(self) -> None:

@@ -61,7 +61,7 @@ class Busy(Exception):
 class ThreadPool:
     """Threads that do what they are given, in the order in which it comes; leaving the pool waits for all of it.
 
-    A kernel cannot be stopped. Work that takes too long is abandoned by whoever asked for it and goes on to its end;
+    A kernel cannot be stopped. Work that takes too long still runs to completion after its caller has given up;
     another thread takes its place, unless more than `spare` are at work that nobody waits for.
     """
 

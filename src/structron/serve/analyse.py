@@ -14,7 +14,7 @@ from structron.cli.inspect import parse_sentence
 from structron.errors import StructronError
 from structron.io.columns import EMPTY
 from structron.io.doc import Doc
-from structron.io.tokenized import Given, doc_of
+from structron.io.tokenized import TokenizedSentence, doc_of
 from structron.serve.library import Library, Shelved
 from structron.tasks.capabilities import able
 from structron.tasks.pipeline.parts import rows_of
@@ -143,7 +143,7 @@ def label_rows(model: Shelved, rows: list[Rows], margins: bool) -> Analysis:
         if len(own) > MAX_SENTENCE_WORDS:
             raise StructronError(f"sentence {number}: {len(own)} tokens; expected at most {MAX_SENTENCE_WORDS}")
     roles = estimator.roles_
-    doc = doc_of(Given([row[roles.inputs.index(roles.word)] for row in own]) for own in rows)
+    doc = doc_of(TokenizedSentence([row[roles.inputs.index(roles.word)] for row in own]) for own in rows)
     found = Analysis(doc, model.name)
     for sentence, own in zip(doc.sentences, rows, strict=True):
         for word, row in zip(sentence.words, own, strict=True):

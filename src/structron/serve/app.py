@@ -32,9 +32,9 @@ from structron.serve.schemas import (
     AnnotateRequest,
     BeamRequest,
     CompareRequest,
+    ErrorAnswer,
     ExplainRequest,
     Health,
-    Mistake,
     Model,
     UDPipeAnswer,
     UDPipeModels,
@@ -46,13 +46,13 @@ ABOUT = """Analyses of text by structured perceptrons, with explanations and the
 `/process` and `/models` speak the REST protocol of UDPipe. Everything else is under `/api`. Requests have limits: a
 body of 1 MB (413), 30 seconds (503), a number of requests at a time (429, with Retry-After)."""
 MISTAKES: dict[int | str, dict[str, Any]] = {
-    404: {"model": Mistake, "description": "No model, file or log of that name."},
-    413: {"model": Mistake, "description": "The request is too long."},
-    415: {"model": Mistake, "description": "The body is not JSON."},
-    422: {"model": Mistake, "description": "The request is invalid; the response says why."},
-    429: {"model": Mistake, "description": "Too many requests at a time; Retry-After says when to try again."},
+    404: {"model": ErrorAnswer, "description": "No model, file or log of that name."},
+    413: {"model": ErrorAnswer, "description": "The request is too long."},
+    415: {"model": ErrorAnswer, "description": "The body is not JSON."},
+    422: {"model": ErrorAnswer, "description": "The request is invalid; the response says why."},
+    429: {"model": ErrorAnswer, "description": "Too many requests at a time; Retry-After says when to try again."},
     503: {
-        "model": Mistake,
+        "model": ErrorAnswer,
         "description": "It took too long, or is waiting for the compiler; Retry-After says when to try again.",
     },
 }

@@ -12,7 +12,7 @@ from structron.serve.beam import format_of, items_of
 from structron.serve.library import Annotated, Shelved
 from structron.text.trees import check_tree
 
-MOST = 400
+MOST_DIFFERENCES = 400
 """Differences that are shown."""
 
 
@@ -28,7 +28,11 @@ def compare(a: Shelved, b: Shelved, source: Annotated | str | None) -> dict[str,
     first, second = (_items(model, text, name, format) for model in (a, b))
     found = compare_models(a.estimator, b.estimator, first, other=second, names=[a.name, b.name]).to_json()
     scores = [{key: value for key, value in own.items() if _plain(value)} for own in found["scores"]]
-    return found | {"scores": scores, "of": len(found["differences"]), "differences": found["differences"][:MOST]}
+    return found | {
+        "scores": scores,
+        "of": len(found["differences"]),
+        "differences": found["differences"][:MOST_DIFFERENCES],
+    }
 
 
 def _plain(value: Any) -> bool:
@@ -39,14 +43,14 @@ def _items(model: Shelved, text: str, name: str, format: str) -> list[Any]:
     if not model.estimator.texts:
         return items_of(model, text, name, format, True)
     if format != "conllu":
-        raise StructronError(f"{name}: expected CoNLL-U, which knows tokens and spaces")
+        raise StructronError(f"{name}: expected CoNLL-U, which has tokens and spaces")
     docs = list(docs_from_conllu(io.StringIO(text, newline="\n"), name))
     _check_trees(docs, name)
     return docs
 
 
 def _check_trees(docs: list[Doc], name: str) -> None:
-    """Refuse the first sentence whose heads are no tree."""
+    """Refuse the first sentence whose heads do not form a tree."""
     for number, sentence in enumerate((sentence for doc in docs for sentence in doc.sentences), 1):
         heads = [word.head for word in sentence.words]
         known = [head for head in heads if head is not None]

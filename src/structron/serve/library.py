@@ -132,7 +132,7 @@ class Library:
     def add(self, file: str, data: bytes) -> Shelved:
         """Read a model that a page has sent."""
         if len(self.models) >= MAX_MODELS:
-            raise StructronError(f"{len(self.models)} models; expected at most {MAX_MODELS}, start the server again")
+            raise StructronError(f"{MAX_MODELS} models are loaded; expected no more (restart the server to drop some)")
         file = os.path.basename(file.replace("\\", "/"))
         with tempfile.TemporaryDirectory(prefix="structron-serve-") as folder:
             path = os.path.join(folder, "model" + ENDING)

@@ -57,7 +57,7 @@ class CompareRequest(Request):
     text: str | None = Field(None, description="Or the annotated sentences themselves, in CoNLL-U or columns.")
 
 
-class Mistake(BaseModel):
+class ErrorAnswer(BaseModel):
     """What is wrong, in a sentence."""
 
     detail: Any
@@ -89,7 +89,7 @@ class UDPipeAnswer(BaseModel):
     result: str
 
 
-class Part(BaseModel):
+class PartAnswer(BaseModel):
     """A model that a pipeline is made of, and what it can be asked."""
 
     name: str
@@ -109,4 +109,4 @@ class Model(BaseModel):
     signature: str
     reads: list[str]
     text: bool
-    parts: list[Part]
+    parts: list[PartAnswer]

@@ -17,7 +17,7 @@ from typing import Any
 from structron._version import __version__
 from structron.errors import StructronError
 from structron.io.doc import Doc
-from structron.io.tokenized import Given, doc_of
+from structron.io.tokenized import TokenizedSentence, doc_of
 from structron.serve.analyse import annotate_docs, check_text, tokenized
 from structron.serve.library import Library, Shelved
 from structron.tasks.pipeline.annotate import words_of
@@ -108,7 +108,7 @@ def _read(model: Shelved, data: str, given: Mapping[str, str]) -> Doc:
     lines = [line.split() for line in data.splitlines()]
     if format == "vertical":
         lines = [block.split() for block in data.replace("\r\n", "\n").split("\n\n")]
-    return doc_of(Given(words) for words in lines)
+    return doc_of(TokenizedSentence(words) for words in lines)
 
 
 def _presegmented(model: Shelved, data: str) -> Doc:

@@ -15,7 +15,7 @@ WIDTH, HEIGHT, LEFT, TOP, BELOW = 640, 180, 56, 30, 34
 COLOURS = ("var(--accent)", "#b8480a", "#2e7d32", "#7b3fa0")
 HALO = "; stroke: var(--paper); stroke-width: 4px; paint-order: stroke"
 CELL = 26
-MOST = 24
+MOST_LABELS_DRAWN = 24
 """Labels that a picture of confusions has."""
 
 Points = Sequence[tuple[float, float]]
@@ -113,21 +113,6 @@ def history_panels(history: Sequence[Mapping[str, Any]], part: str = "") -> list
 def history_svg(history: Sequence[Mapping[str, Any]]) -> str:
     """The history of a training as curves."""
     return panels(history_panels(history))
-
-
-class History(list):
-    """The passes of a training, as records; a notebook shows curves.
-
-    Examples:
-        >>> from structron import Tagger
-        >>> train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("cat", "NOUN")]]
-        >>> tagger = Tagger(templates=["w[0]"], cutoff=0, runs=1).fit(train)
-        >>> [(record["pass"], record["updates"] > 0) for record in tagger.history_[:1]]
-        [(1, True)]
-    """
-
-    def _repr_html_(self) -> str:
-        return f'<div class="structron">{history_svg(self)}</div>'
 
 
 # -- confusions ----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from structron.features.attributes import AttributeExtractor, short
 from structron.fields import choice, free, options, options_of, real, switch, whole
 from structron.model.heaviest import Heaviest
 from structron.options import Passes, Weighted
-from structron.sklearn.learned import Tagger, TrainingLog, size_of, state_features, transition_features
+from structron.sklearn.learned import SequenceTagger, TrainingLog, size_of, state_features, transition_features
 from structron.tasks.attributes import AttributeLabeler
 from structron.tasks.chain.explain import Decision
 from structron.tasks.registry import load as load_model
@@ -56,7 +56,7 @@ class Labellings(list):
         return np.fromiter(self, object, len(self))
 
 
-@options()
+@options(init=True)
 class SequenceLabeler(BaseEstimator, Passes, Weighted):
     """Labels the tokens of sequences with the averaged structured perceptron and exact search (Collins 2002).
 
@@ -252,10 +252,10 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         return size_of(self._fitted().model_)
 
     @property
-    def tagger_(self) -> Tagger:
+    def tagger_(self) -> SequenceTagger:
         """The model with the methods of pycrfsuite.Tagger."""
         self._fitted()
-        return Tagger(self)
+        return SequenceTagger(self)
 
     def _fitted(self) -> AttributeLabeler:
         check_is_fitted(self, "labeler_")

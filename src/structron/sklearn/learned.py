@@ -78,7 +78,7 @@ def _iteration(record: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What `Tagger.info` gives: labels and attributes with their numbers, and weights."""
+    """What `SequenceTagger.info` gives: labels and attributes with their numbers, and weights."""
 
     header: dict[str, Any]
     labels: dict[Any, str]
@@ -88,7 +88,7 @@ class ModelInfo:
 
 
 class Labeler(Protocol):
-    """What a `Tagger` needs of a `SequenceLabeler`."""
+    """What a `SequenceTagger` needs of a `SequenceLabeler`."""
 
     labeler_: AttributeLabeler
 
@@ -96,7 +96,7 @@ class Labeler(Protocol):
     def predict_marginals_single(self, x: Sequence) -> list[dict[Any, float]]: ...
 
 
-class Tagger:
+class SequenceTagger:
     """A trained model with the methods of `pycrfsuite.Tagger`, for one sequence at a time.
 
     Examples:
@@ -126,7 +126,7 @@ class Tagger:
         return self._labeler.predict_single(self._given())
 
     def marginal(self, y: Any, pos: int) -> float:
-        """How likely a label is at a place of the sequence.
+        """How likely a label is at a position of the sequence.
 
         Args:
             y: The label.
@@ -137,12 +137,12 @@ class Tagger:
         if y not in self.labels():
             raise unknown("label", y, self.labels())
         if not 0 <= pos < len(self._marginals):
-            raise StructronError(f"place {pos}; expected 0 to {len(self._marginals) - 1}")
+            raise StructronError(f"position {pos}; expected 0 to {len(self._marginals) - 1}")
         return self._marginals[pos][y]
 
     def probability(self, yseq: Sequence) -> float:
         """Refused: a perceptron has no probabilities of whole sequences."""
-        raise StructronError("no probability of a whole sequence; see marginal, or nbest for scores of labellings")
+        raise StructronError("a whole sequence has no probability here; use marginal, or nbest for scores")
 
     def info(self) -> ModelInfo:
         """Labels, attributes and weights."""

@@ -140,7 +140,7 @@ class AttributeLabeler(Measured, ChainLabeler):
         model, data = self._check_fitted(), self.data_
         if data is None:
             raise StructronError(
-                "marginals: not calibrated, and the training data are no longer there; call calibrate with "
+                "marginals: not calibrated, and the training data are no longer available; call calibrate with "
                 "labelled sequences that are not training data"
             )
         count = len(data.starts) - 1

@@ -28,6 +28,7 @@ ROWS = {
     "--templates": "templates",
     "--gazetteer": "gazetteers",
     "--clusters": "clusters",
+    "--lexicon": "lexicon",
     "--tag-dictionary": "tag_dictionary",
     "--non-local": "non_local",
     "predict --nbest": "nbest",
@@ -50,8 +51,8 @@ def able(kind: Any, what: str) -> bool:
 
 
 def reason(kind: Any, what: str) -> str:
-    """Why not."""
-    return kind.lacks.get(what, "")
+    """Why not, or why not on the command line."""
+    return kind.lacks.get(what, "") or kind.flagless.get(what, "")
 
 
 def able_tasks(what: str) -> list[str]:

@@ -32,7 +32,7 @@ ALIKE = 0.5
 SPARE = 20
 """Times as many candidates as are wanted are kept, since some are duplicates of others."""
 SHARE_AT_RANDOM = 0.1
-MOST = 1 << 40
+MOST_SENTENCES = 1 << 40
 """Sentences that can be asked for: more than there are."""
 
 
@@ -178,7 +178,7 @@ class Choice:
 
     def __init__(self, number: int, share: float = SHARE_AT_RANDOM, diverse: bool = False, seed: int = 1):
         """share: of the number, drawn at random.   diverse: leave out near-duplicates, too."""
-        number = min(number, MOST)
+        number = min(number, MOST_SENTENCES)
         self.number, self.diverse = number, diverse
         self.at_random = min(number, round(number * share))
         self.size = max(1000, SPARE * number)

@@ -68,7 +68,7 @@ class EntityRecognizer(ChainLabeler):
         """Labels of which some are open: beside one, a label may stand for several inner ones."""
         inner = self.options.inner
         if inner == "iob1":
-            raise StructronError(f"{what}: open labels with inner {inner}; expected iob2, iobes or bilou")
+            raise StructronError(f"{what}: open labels do not work with inner {inner}; expected iob2, iobes or bilou")
         if self.written_ is None:
             self.written_ = schemes.detect_partial(written)
         sets: dict[int, tuple[str, ...]] = {}
@@ -88,13 +88,13 @@ class EntityRecognizer(ChainLabeler):
         prepared.written = written
         return prepared
 
-    def _label_sets(self, prepared: Any) -> dict[int, tuple[str, ...]]:
+    def _make_learner(self, prepared: Any, start: Any) -> Any:
         if not hasattr(prepared, "label_sets"):
-            return {}
+            return super()._make_learner(prepared, start)
         for number, labels in zip(prepared.sentence_numbers, prepared.written, strict=True):
             if None in labels and self.written_ is not None:
                 check_order(labels, self.written_, f"training data: sentence {number}")
-        return prepared.label_sets
+        return self._learner_among(prepared, start, prepared.label_sets)
 
     def _gold(self, sentences: Sentences, what: str = "data") -> list[list[str]]:
         prepared = super()._prepare(sentences, True, what)
@@ -116,8 +116,8 @@ class EntityRecognizer(ChainLabeler):
         """Forced labels must be the model's own: what others stand for can depend on labels to come."""
         if self.written_ not in (None, self.options.inner):
             raise StructronError(
-                f"forced labels: the model works with {self.options.inner}, its training data with "
-                f"{self.written_}; expected a model trained with the inner scheme {self.written_}"
+                f"forced labels: the model uses {self.options.inner}, its training data {self.written_}; "
+                f"expected a model trained with the inner scheme {self.written_}"
             )
         return super()._numbers(model, sentences, forced)
 

@@ -6,10 +6,10 @@ importing the estimator, so this module needs neither numpy nor numba.
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from structron.fields import DEFAULT, Options, options, options_of, real, switch
+from structron.fields import DEFAULT, Options, free, options, options_of, real, switch
 from structron.options import (
     NON_LOCAL,
     Chains,
@@ -32,7 +32,7 @@ from structron.options import (
     Stepping,
     TagDictionary,
     Tags,
-    Task,
+    TaskOptions,
     Templates,
     Texts,
     Tokens,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 EXACT_VOTES = {"average voted": "voting needs exact search over tokens"}
 NO_TREES = {
-    "forced": "a parser cannot be given heads",
+    "forced": "heads in a file are not kept; in Python, `complete` of the shift-reduce parser keeps them",
     "tag_dictionary": "a parser does not label words",
     "non_local": "document features describe label sequences",
 }
@@ -54,6 +54,7 @@ NO_CANDIDATES = "document features need the n best labellings of exact search ov
 NO_PREFIX = "the search compares whole trees: there are no prefixes, no beam and no states to merge"
 ALONE = "each word's script is chosen independently: there is no search"
 PIECES = "it labels pieces of text, not words"
+TAGS_FIRST = "it reads tags; a lexicon helps to find them"
 OWN_SETTINGS = "each part has its own settings"
 ONE_PART = "only one part at a time, with --part"
 ALL_KNOWN = "it learns only from complete analyses"
@@ -62,7 +63,7 @@ ALL = "all"
 
 
 @options()
-class Learned(Training, Passes, Task):
+class Learned(Training, Passes, TaskOptions):
     """A task that is learned in passes over the data."""
 
 
@@ -77,7 +78,7 @@ class TokenOptions(Tokens, OwnAtoms, Searching, Learned):
 class NoColumns:
     """What the options of columns come to where tokens are no rows."""
 
-    columns = label = gazetteers = clusters = None
+    columns = label = gazetteers = clusters = lexicon = None
 
 
 class AllLabels:
@@ -103,11 +104,13 @@ class TaggerOptions(LabelOptions):
 
     task: ClassVar[str] = "tagger"
     about: ClassVar[str] = "One label per word: parts of speech, features, or anything else."
-    lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
+    flagless: ClassVar[Mapping[str, str]] = dict.fromkeys(
         options_of(Documents),
         "the built-in document features need chunk labels; your own functions work, in Python",
     )
     default_templates: ClassVar[Mapping[str, str]] = {"": "tagger"}
+
+    non_local: Sequence[Callable] = free("Your own features of whole documents.", default=(), stored=False)
 
 
 @options({"order": 1, "runs": 4})
@@ -204,6 +207,7 @@ class ParserOptions(Templates, Transitions, Searching, Partial, Trees, Learned):
         "confidence": "arcs result from actions; compare the n best trees instead",
         **NO_TREES,
         "gazetteers": "its templates over stack and buffer read only the columns of the file",
+        "lexicon": TAGS_FIRST,
     }
 
     def search(self, learning: bool = False) -> Search:
@@ -227,6 +231,7 @@ class GraphOptions(Graphs, Partial, Trees, Stepping, Learned):
         "confidence": "a tree is chosen as a whole; compare the n best trees instead",
         **NO_TREES,
         "gazetteers": "its features of arcs read only the columns of the file",
+        "lexicon": TAGS_FIRST,
     }
 
 
@@ -254,6 +259,7 @@ class TokenizerOptions(NoColumns, AllLabels, Texts, Cutoff, Templates, OwnAtoms,
             "tag_dictionary",
             "gazetteers",
             "clusters",
+            "lexicon",
             "non_local",
         ),
         PIECES,
@@ -309,7 +315,7 @@ class LemmatizerOptions(ScriptOptions):
 
 
 @options()
-class PipelineOptions(Pipelines, Texts, Compact, Training, Task):
+class PipelineOptions(Pipelines, Texts, Compact, Training, TaskOptions):
     """From text to trees."""
 
     task: ClassVar[str] = "pipeline"
@@ -387,7 +393,7 @@ class QueueLearnerOptions(Queues, Margins, ProblemOptions):
         return Search(1, self.update, False, self.check == ALL or self.check, steps.alma, steps.margin)
 
 
-TASKS: dict[str, type[Task]] = {
+TASKS: dict[str, type[TaskOptions]] = {
     kind.task: kind
     for kind in (
         TaggerOptions,

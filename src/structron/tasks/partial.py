@@ -3,13 +3,13 @@
 rows ──OpenRows──▶ rows with OPEN ──tasks/tokens──▶ label_ids, -1 where open ──agreeing──▶ learn/partial: Knowledge
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from structron.errors import StructronError
-from structron.learn.partial import NO_SETS, Knowledge
+from structron.learn.partial import Knowledge
 from structron.text import schemes
 from structron.text.sentences import Document
 
@@ -48,7 +48,7 @@ class OpenRows:
             if count == 0:
                 yield item
             else:
-                rows = [[self._marked(row) for row in sentence] for sentence in parts]
+                rows = [[self.marked(row) for row in sentence] for sentence in parts]
                 yield Document(rows) if isinstance(item, Document) else rows[0]
         yield from () if self.places else items
 
@@ -60,7 +60,8 @@ class OpenRows:
         except (IndexError, KeyError, TypeError):
             return 0
 
-    def _marked(self, row: Sequence[Any]) -> list[Any]:
+    def marked(self, row: Sequence[Any]) -> list[Any]:
+        """A row whose open labels are marked."""
         marked = list(row)
         for place in self.places:
             if marked[place] in self.open:
@@ -107,11 +108,6 @@ def open_in(what: str, sentence: int, token: int) -> StructronError:
     """An open label where all have to be known."""
     place = f"{what}: sentence {sentence}, token {token}"
     return StructronError(f"{place}: an open label; expected known labels, for scoring")
-
-
-def knowledge_of(gold: np.ndarray, labels: int, sets: Mapping[int, Sequence[int]] = NO_SETS) -> Knowledge | None:
-    """What is known of labels; None: everything."""
-    return Knowledge.of(gold, labels, sets) if (gold < 0).any() or sets else None
 
 
 def check_agreement(

@@ -2,6 +2,7 @@
 those seen with the token or its ending (text/scripts.py, features/lexicon.py)."""
 
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -13,8 +14,9 @@ from structron.features.encode import Column
 from structron.features.extract import TemplateExtractor
 from structron.features.lexicon import Demands, Lexicon, make_demands, normal
 from structron.features.templates import parse_templates
+from structron.features.wordforms import Choices, LexiconScripts
 from structron.fields import DEFAULT
-from structron.io.tensors import Tensors, beginning, under
+from structron.io.tensors import Tensors, beginning, texts, under
 from structron.learn.choices import ChoiceLearner
 from structron.learn.loop import Schedule
 from structron.model.choices import ChoiceModel
@@ -40,6 +42,9 @@ from structron.text.sentences import decode_labels
 
 TAGS = {"upos", "xpos", "feats"}
 """Columns that the lemmatizer's preset looks at, those that there are."""
+RELIABLE = 0.9
+"""Share of the training data's lemmas that a lexicon has to have for a part of speech, for unknown words to get theirs
+from it."""
 TRUST = 1.0
 """How many times a script's margin that of spelling counts."""
 BETWEEN_WORDS = "\t"
@@ -69,16 +74,20 @@ class ScriptLabeler(LabelPredictor):
         """Every token alone, among the scripts that it, or tokens with its ending, were seen with."""
         labels, gold = number_labels(prepared)
         if looks_further(self.extractor_.templates, 1) or self.extractor_.paired.templates:
-            raise StructronError("among: seen with templates; expected exact search without that, or among all")
+            raise StructronError("templates: cannot use previous labels here; expected templates only over words")
         own = {y for y, label in enumerate(labels) if label[:1] == WHOLE}  # they say nothing of other words
         about = (self._given(), self.options.rare, self._demands(labels), own, self.common_labels)
-        known = (labels, Lexicon.learn(prepared, gold, *about), make_dictionary(prepared, gold, len(labels), 0))
+        lexicon = Lexicon.learn(prepared, gold, *about)
+        lexicon.more = self._lexicon_choices(labels)
+        known = (labels, lexicon, make_dictionary(prepared, gold, len(labels), 0))
         return ChoiceLearner(prepared, gold, *known, False, False, self.options.cutoff, self.options.average)
 
     def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
         if header["kind"] != ChoiceModel.kind:
             raise ValueError(f"a model of kind {header['kind']!r}")
-        return read_model(header, tensors, Settled(self.extractor_, self._given(), self._demands))
+        return read_model(
+            header, tensors, Settled(self.extractor_, self._given(), self._demands, self._lexicon_choices)
+        )
 
     def predict_with_margins(
         self, sentences: Sentences, *, jobs: int | None = None
@@ -164,7 +173,8 @@ class Lemmatizer(ScriptLabeler):
             plain = TemplateExtractor(roles.names, roles.outputs[0], [], roles.word)
             seen = plain.prepare(given, labelled=True, what="training data")
             pairs = np.unique(np.stack([seen.word_ids, seen.label_ids]), axis=1).T.tolist()
-            self.known_ = KnownLemmas.learn((seen.word_types[w], seen.label_types[y]) for w, y in pairs)
+            forms = ((seen.word_types[w], seen.label_types[y]) for w, y in pairs)
+            self.known_ = KnownLemmas.learn(forms, self.lexicon_)
             self.extractor_ = self._make_extractor(self._templates())
         return given
 
@@ -173,8 +183,46 @@ class Lemmatizer(ScriptLabeler):
         asked = {name for template in templates for name, _ in template.parts}
         return [name for name in ATOMS if name in asked - {*self.roles_.names, *(self.options.atoms or {})}]
 
-    def _learned_atoms(self, templates: list[Any]) -> dict[str, Any]:
-        return self.known_.atoms(self._known_atoms(templates))
+    def _atoms(self, templates: list[Any]) -> dict[str, Any]:
+        return super()._atoms(templates) | self.known_.atoms(self._known_atoms(templates))
+
+    # -- a user's lexicon ----------------------------------------------------------------------------------------------
+
+    def _lexicon_choices(self, labels: Sequence[str]) -> Choices | None:
+        return None if self.lexicon_ is None else LexiconScripts(self.lexicon_, labels, self._given())
+
+    def _upos(self, prepared: Any, tokens: np.ndarray) -> list[str]:
+        """The part of speech of each token, "" where the data have none."""
+        own = prepared.table.columns["upos"] if "upos" in self._given() else None
+        return [""] * len(tokens) if own is None else [own.types[k] for k in own.ids[tokens].tolist()]
+
+    def _trusted_tags(self, prepared: Any) -> list[str]:
+        """Parts of speech of which the lexicon's lemmas are mostly those of the training data; "": of all words."""
+        words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
+        made = [prepared.label_types[k] for k in prepared.label_ids.tolist()]
+        rows = dict.fromkeys(zip(words, self._upos(prepared, np.arange(len(words))), made, strict=True))
+        words, tags, scripts = map(list, zip(*rows, strict=True))
+        assert self.lexicon_ is not None
+        agreed: defaultdict[str, list[bool]] = defaultdict(list)
+        for word, tag, script, lemmas in zip(words, tags, scripts, self.lexicon_.lemmas_of(words, tags), strict=True):
+            if lemmas:
+                agreed[tag].append(self._apply(script, word) in lemmas)
+        return sorted(tag for tag, own in agreed.items() if sum(own) >= RELIABLE * len(own))
+
+    def _from_lexicon(self, prepared: Any, tokens: np.ndarray, out: np.ndarray, model: Any) -> dict[int, str]:
+        """Tokens whose lemma is another in the lexicon, with that lemma."""
+        lexicon = self.lexicon_
+        assert lexicon is not None
+        tags = self._upos(prepared, tokens)
+        asked = [(token, tag) for token, tag in zip(tokens.tolist(), tags, strict=True) if tag in self.trusted_]
+        words = [prepared.word_types[prepared.word_ids[token]] for token, _ in asked]
+        labels, found = self._scripts_of(model, prepared), {}
+        for (token, _), word, lemmas in zip(
+            asked, words, lexicon.lemmas_of(words, [tag for _, tag in asked]), strict=True
+        ):
+            if lemmas and self._apply(labels[out[token]], word) not in lemmas:
+                found[token] = lemmas[0]
+        return found
 
     # -- letter by letter ----------------------------------------------------------------------------------------------
 
@@ -182,7 +230,7 @@ class Lemmatizer(ScriptLabeler):
     def kernels_of(cls, options: Mapping[str, Any]) -> str:
         return f"{cls.task} letters" if options.get("letters") else cls.task
 
-    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
+    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress | None, start: Any) -> None:
         self.speller_ = None
         super()._learn(sentences, dev, schedule, progress, start)
         rows = vars(self).pop("rows_", None)
@@ -198,6 +246,7 @@ class Lemmatizer(ScriptLabeler):
                 for w, *tags, y in np.unique(np.stack(ids), axis=1).T.tolist()
                 for form, script in [(prepared.word_types[w], prepared.label_types[y])]
             ]
+        self.trusted_ = [] if self.lexicon_ is None else self._trusted_tags(prepared)
         return super()._make_learner(prepared, start)
 
     def _tag_columns(self, prepared: Any) -> list[Column]:
@@ -209,22 +258,35 @@ class Lemmatizer(ScriptLabeler):
 
     def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
         out, sure = super()._search_tokens(model, prepared, jobs, forced, margins or self.speller_ is not None)
-        if self.speller_ is None:
+        if self.speller_ is None and self.lexicon_ is None:
             return out, sure
         known = model.dictionary.find(prepared.word_types) >= 0
         tokens = np.flatnonzero(~known[prepared.word_ids])
+        prepared.spelled = []
+        if self.speller_ is not None:
+            self._spell_tokens(self.speller_, model, prepared, tokens, out, sure)
+        if self.lexicon_ is not None:
+            prepared.looked_up = self._from_lexicon(prepared, tokens, out, model)
+            for token, lemma in prepared.looked_up.items():
+                out[token] = len(model.labels) + len(prepared.spelled)
+                prepared.spelled.append(WHOLE + lemma)
+        return out, sure
+
+    def _spell_tokens(
+        self, speller: Speller, model: Any, prepared: Any, tokens: np.ndarray, out: np.ndarray, sure: np.ndarray
+    ) -> None:
+        """Spell some tokens, and take what is surer than their script."""
         columns = self._tag_columns(prepared)
         ids = np.stack([prepared.word_ids[tokens], *(column.ids[tokens] for column in columns)])
         rows, place = np.unique(ids, axis=1, return_inverse=True)
         place = place.reshape(-1)
         forms = [prepared.word_types[w] for w in rows[0].tolist()]
         tags = [tuple(own.types[t] for own, t in zip(columns, each, strict=True)) for each in rows[1:].T.tolist()]
-        spelled = self.speller_(list(zip(forms, tags, strict=True)))
+        spelled = speller(list(zip(forms, tags, strict=True)))
         won = np.array([margin for _, margin in spelled], np.float64)[place]
         surer = (won * TRUST > sure[tokens]) | np.isinf(sure[tokens])  # inf: there was no other script
         prepared.spelled = [WHOLE + lemma for lemma, _ in spelled]
         out[tokens[surer]], sure[tokens[surer]] = len(model.labels) + place[surer], won[surer]
-        return out, sure
 
     def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
         """For each word its script, or its spelling, the runner-up and the features that decided.
@@ -237,12 +299,19 @@ class Lemmatizer(ScriptLabeler):
             A `Decision` for each word.
         """
         found = super().explain(sentence, top=top)
-        if self.speller_ is None or not len(sentence):
+        if (self.speller_ is None and self.lexicon_ is None) or not len(sentence):
             return found
         model, prepared = self.model_, self._prepare([sentence])
-        out, _ = self._search_tokens(model, prepared, 1, None, False)
+        out, sure = self._search_tokens(model, prepared, 1, None, True)
         for token in np.flatnonzero(out >= len(model.labels)).tolist():
             form = prepared.word_types[prepared.word_ids[token]]
+            looked_up = getattr(prepared, "looked_up", {}).get(token)
+            if looked_up is not None:
+                margin, script = float(sure[token]), lemma_script(form, looked_up)
+                because = [Contribution(token, f"lexicon={looked_up}", margin)]
+                found[token] = Decision(form, script, found[token].label, margin, because)
+                continue
+            assert self.speller_ is not None
             tags = tuple(own.types[own.ids[token]] for own in self._tag_columns(prepared))
             lemmas, gains = self.speller_.explain(form, tags, top)
             scripts = [lemma_script(form, lemma) for lemma in lemmas]
@@ -267,12 +336,14 @@ class Lemmatizer(ScriptLabeler):
         learned, tensors = super()._state(model)
         known = self.known_.tensors() if self._known_atoms(self.extractor_.templates) else {}
         spelled = {} if self.speller_ is None else under("speller.", self.speller_.tensors())
+        learned = learned if self.lexicon_ is None else learned | {"trusted": self.trusted_}
         return learned, tensors | known | spelled
 
     def _take_features(self, learned: dict[str, Any], tensors: Tensors) -> None:
         asked = self._known_atoms(parse_templates(self.options.templates))
-        self.known_ = KnownLemmas.take(tensors) if asked else KnownLemmas([], {})
+        self.known_ = KnownLemmas.take(tensors, self.lexicon_) if asked else KnownLemmas([], {})
         super()._take_features(learned, tensors)
+        self.trusted_ = [] if self.lexicon_ is None else texts(learned["trusted"], "trusted tags")
         own = beginning("speller.", tensors)
         for name in own:
             del tensors[f"speller.{name}"]

@@ -1,6 +1,6 @@
 """What all tasks share that give every token of a sentence something: labels, chunks, or tags and chunks.
 
-    rows ──TemplateExtractor──▶ prepared features ──the task's model──▶ a number per token ──spell──▶ labels
+    rows ──TemplateExtractor──▶ prepared features ──the task's model──▶ a number per token ──decode──▶ labels
 
 A task says how to make a learner of prepared sentences; columns, features, threads, documents and files are here.
 """
@@ -16,10 +16,8 @@ import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.estimator import Estimator, Sentences
-from structron.features.clusters import make_clusters, take_clusters
 from structron.features.encode import Column, TokenTable
 from structron.features.extract import TemplateExtractor
-from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
 from structron.fields import DEFAULT
 from structron.io.columns import Columns, default_columns, label_columns
@@ -30,8 +28,8 @@ from structron.text.numbers import shortened
 from structron.text.sentences import Document, check_sentences, decode_labels, is_row, regroup, sentences_of, split
 
 Labels = list[list[Any]]
-Spell = Callable[[np.ndarray, np.ndarray], Labels]
-"""Label numbers of some sentences as the user's labels: `spell(numbers, bounds)`."""
+LabelDecoder = Callable[[np.ndarray, np.ndarray], Labels]
+"""Label numbers of some sentences as the user's labels: `decode(numbers, bounds)`."""
 
 
 class TokenLabeler(Estimator):
@@ -57,12 +55,11 @@ class TokenLabeler(Estimator):
     def _check(self) -> None:
         search = self.options.search(learning=True)
         if search.beam is None and not search.merge:
-            raise StructronError("merge: off without a beam; expected a beam, because every labelling would be a state")
+            raise StructronError("merge: cannot be off in exact search; expected a beam")
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:
-            given = self.options.clusters
-            self.clusters_ = None if given is None else make_clusters(given)
+            self._make_tables()
             sentences = self._fit_columns(sentences)
         rows = self._open_rows()
         prepared = self._prepare(rows.of(sentences), True, "training data")
@@ -74,6 +71,25 @@ class TokenLabeler(Estimator):
             self.notes_.append(note)
         prepared.jobs = self.options.jobs
         return self._make_learner(prepared, start)
+
+    def _make_tables(self) -> None:
+        """The tables of words that the options name."""
+        self.clusters_ = self.lexicon_ = None
+        if self.options.clusters is not None:
+            from structron.features.clusters import make_clusters
+
+            self.clusters_ = make_clusters(self.options.clusters)
+        if self.options.lexicon is not None:
+            from structron.features.wordforms import make_lexicon
+
+            self.lexicon_ = make_lexicon(self.options.lexicon)
+
+    def _make_gazetteers(self) -> list[Any]:
+        if not self.options.gazetteers:
+            return []
+        from structron.features.gazetteer import make_gazetteers
+
+        return make_gazetteers(self.options.gazetteers)
 
     def _open_rows(self) -> OpenRows:
         """How training data are read whose labels may be open."""
@@ -100,21 +116,18 @@ class TokenLabeler(Estimator):
         if isinstance(source, str) and source == DEFAULT:
             presets = self.default_templates.items()
             source = next(preset for column, preset in presets if column in (*self.roles_.names, ""))
-        return load_templates(source, self.clusters_ is not None)
+        return load_templates(source, telling(self.tables_))
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
-        roles, given = self.roles_, self.options.gazetteers
-        gazetteers = make_gazetteers(given) if given else []
-        atoms = {**(self.options.atoms or {}), **self._learned_atoms(templates)}
-        extractor = TemplateExtractor(
-            roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms, self.clusters_
-        )
+        roles, gazetteers, atoms = self.roles_, self._make_gazetteers(), self._atoms(templates)
+        tables = self.tables_.values()
+        extractor = TemplateExtractor(roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms, tables)
         extractor.needed |= self._looked_up()
         return extractor
 
-    def _learned_atoms(self, templates: list[Any]) -> dict[str, Any]:
-        """Atoms that templates look at and training data have taught."""
-        return {}
+    def _atoms(self, templates: list[Any]) -> dict[str, Any]:
+        """Atoms beside the built-in ones: functions of the user's."""
+        return dict(self.options.atoms or {})
 
     def _looked_up(self) -> set[str]:
         """Columns that are needed beside those of the templates."""
@@ -145,7 +158,7 @@ class TokenLabeler(Estimator):
         """Label numbers as the user's labels, sentence by sentence; bounds: of the sentences among all tokens."""
         return decode_labels(out, model.labels, bounds - bounds[0])
 
-    def _spell(self, model: Any, prepared: Any) -> Spell:
+    def _label_decoder(self, model: Any, prepared: Any) -> LabelDecoder:
         """`_decode_labels` for what is found in some sentences."""
         return lambda out, bounds: self._decode_labels(out, model, prepared, bounds)
 
@@ -222,7 +235,7 @@ class TokenLabeler(Estimator):
         raise self._refusal("forced")
 
     def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        return self._with_search(model, self.options).nbest(ready, n, jobs, self._spell(model, ready))
+        return self._with_search(model, self.options).nbest(ready, n, jobs, self._label_decoder(model, ready))
 
     def nbest(self, sentences: Sentences, n: int, *, jobs: int | None = None) -> list[list[tuple[Any, float]]]:
         """The n best labellings of each sentence or Document.
@@ -288,13 +301,38 @@ class TokenLabeler(Estimator):
             "scheme": self.scheme_,
             "model": model.header(),
         }
-        found = model.tensors() | gazetteer_tensors(gazetteers)
-        if self.clusters_ is None:
+        found = model.tensors()
+        if gazetteers:
+            from structron.features.gazetteer import gazetteer_tensors
+
+            found |= gazetteer_tensors(gazetteers)
+        if not self.tables_:
             return learned, found
-        return learned | {"clusters": self.clusters_.about}, found | self.clusters_.tensors
+        from structron.features.wordtable import with_tables
+
+        return with_tables(learned, found, self.tables_)
 
     def _resolved_options(self) -> dict[str, Any]:
         return {"columns": self.roles_.names, "label": self.roles_.outputs[-1]}
+
+    def _take_tables(self, learned: dict[str, Any], tensors: Tensors, code: Mapping[str, Any]) -> None:
+        """Lists of names and tables of words from a file; code: tables that a pipeline has for all of its parts."""
+        self.options.gazetteers = None
+        self.clusters_ = self.options.clusters = self.lexicon_ = self.options.lexicon = None
+        if learned["gazetteers"] != []:
+            from structron.features.gazetteer import take_gazetteers
+
+            self.options.gazetteers = {own.name: own for own in take_gazetteers(learned["gazetteers"], tensors)}
+        if "clusters" in learned:
+            from structron.features.clusters import Clusters
+            from structron.features.wordtable import take_table
+
+            self.clusters_ = self.options.clusters = take_table(Clusters, learned, tensors, code.get("clusters"))
+        if "lexicon" in learned:
+            from structron.features.wordforms import WordForms
+            from structron.features.wordtable import take_table
+
+            self.lexicon_ = self.options.lexicon = take_table(WordForms, learned, tensors, code.get("lexicon"))
 
     def _template_texts(self) -> list[str]:
         return [str(template) for template in self.extractor_.templates]
@@ -308,9 +346,7 @@ class TokenLabeler(Estimator):
             raise ValueError("the scheme does not fit")
         self.scheme_ = learned["scheme"]
         self.options.atoms = code.get("atoms")
-        gazetteers = take_gazetteers(learned["gazetteers"], tensors)
-        self.options.gazetteers = {gazetteer.name: gazetteer for gazetteer in gazetteers} or None
-        self.clusters_ = self.options.clusters = take_clusters(learned, tensors, code.get("clusters"))
+        self._take_tables(learned, tensors, code)
         self.options.templates = texts(learned["templates"], "templates")
         self._take_features(learned, tensors)
         self.model_ = self._read_model(learned["model"], tensors, **code)
@@ -337,11 +373,8 @@ class TokenLabeler(Estimator):
 
     # -- columns, as the command line asks for them --------------------------------------------------------------
 
-    def _wide(self) -> bool:
-        return bool(self.needed_ - {self.roles_.word, "w"})
-
     @property
-    def needed_(self) -> set[str]:
+    def needed_(self) -> set[str]:  # type: ignore[override]
         """Columns that it cannot do without."""
         extractor = self.extractor_
         return extractor.needed - extractor.gazetteers.keys() - extractor.atoms.keys() - {*extractor.classes}
@@ -366,6 +399,15 @@ def ask_for(path: Any, code: dict[str, Any], what: str, names: list[str], how: s
     if set(names) - set(given if isinstance(given, dict) else [getattr(f, "__name__", "") for f in given]):
         wanted = how.format(", ".join(names))
         raise StructronError(f"{path}: pass the functions of its {what} again: load(path, {wanted})")
+
+
+def telling(tables: Mapping[str, Any]) -> list[str]:
+    """The tables of words that presets are to have templates over: a lexicon without parts of speech tells nothing."""
+    return [
+        name
+        for name, table in tables.items()
+        if name != "lexicon" or any(entry.upos for own in table.entries for entry in own)
+    ]
 
 
 def first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
@@ -399,13 +441,13 @@ def _as_documents(items: Sequence, found: Sequence, what: str) -> list:
 
 
 def nbest_under_beam(
-    model: Any, search: Search, prepared: Any, n: int, jobs: int, spell: Spell
+    model: Any, search: Search, prepared: Any, n: int, jobs: int, decode: LabelDecoder
 ) -> list[list[tuple[Any, float]]]:
     """What the beam holds at the end of each sentence; of a document's sentences the best combinations."""
     lists = []
     for s, (labellings, scores) in enumerate(model.nbest(prepared, n, search.beam, search.merge, jobs)):
-        spelled = [spell(row, prepared.starts[s : s + 2])[0] for row in labellings] or [[]]
-        lists.append(list(zip(spelled, scores or [0.0], strict=True)))
+        decoded = [decode(row, prepared.starts[s : s + 2])[0] for row in labellings] or [[]]
+        lists.append(list(zip(decoded, scores or [0.0], strict=True)))
     return [combine(lists[lo:hi], n) for lo, hi in pairwise(prepared.units.tolist())]
 
 

@@ -457,8 +457,11 @@ class Speller:
         given = unpack_json(taken(tensors, "letters"))
         if not isinstance(given, list) or len(given) != 4 or not all(isinstance(own, list) for own in given):
             raise ValueError("letters do not fit")
-        names, tags = texts(given[0], "letters"), [texts(own, "tags") for own in given[3]]
-        put, add = ([(pair[0], pair[-1]) for pair in (texts(own, "pair", 2) for own in kind)] for kind in given[1:3])
+        names, tags = texts(given[0], "letters"), [texts(own, "tags", repeats=True) for own in given[3]]
+        put, add = (
+            [(pair[0], pair[-1]) for pair in (texts(own, "pair", 2, repeats=True) for own in kind)]
+            for kind in given[1:3]
+        )
         if any(len(name) != 1 for name in names) or not {letter for _, letter in (*put, *add)} <= {*names}:
             raise ValueError("letters do not fit")
         tensors = {"anchored_keys": np.empty(0, np.uint64), **tensors}

@@ -12,11 +12,13 @@ from structron.errors import StructronError
 from structron.estimator import Estimator, Sentences
 from structron.eval.scores import AttachmentScores, attachment_scores
 from structron.features.alphabets import ParserInput, Sentence
-from structron.features.clusters import make_clusters, prefix_length, take_clusters
+from structron.features.clusters import Clusters, make_clusters, prefix_length
 from structron.features.encode import TokenTable
+from structron.features.wordtable import take_table, with_tables
 from structron.fields import options_of
 from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
+from structron.options import many_roots
 from structron.runtime.threads import uncollected
 from structron.tasks.partial import OpenRows
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, roots_by_relation, settle_columns
@@ -66,13 +68,13 @@ class TreeParser(Estimator):
             raise StructronError("training data: no sentences; expected at least one with words")
         if note := rows.note():
             self.notes_.append(note)
-        arcs = read_arcs(given, self.roles_, "training data", self.many_roots, rows.numbers or None)
+        arcs = read_arcs(given, self.roles_, "training data", many_roots(self.options), rows.numbers or None)
         arcs = roots_by_relation(arcs) if rows.missing else arcs
         if crossing:
             found = Projective(given, arcs, 0, "")
         else:
             skip, numbers = self.options.nonprojective == "skip", rows.numbers or None
-            found = make_projective(given, arcs, skip, self.labelled_, numbers, self.many_roots)
+            found = make_projective(given, arcs, skip, self.labelled_, numbers, many_roots(self.options))
         self.lifted_ = self.lifted_ or (found.lifted > 0 and self.labelled_)
         if found.note:
             self.notes_.append(found.note)
@@ -97,7 +99,7 @@ class TreeParser(Estimator):
 
     def arcs(self, sentences: Sequence[Sentence], what: str = "data") -> list[list[Arc]]:
         """The trees that rows hold, checked."""
-        return read_arcs(sentences, self.roles_, what, self.many_roots)
+        return read_arcs(sentences, self.roles_, what, many_roots(self.options))
 
     def _judge(self, dev: Sentences) -> Callable[[Any], float]:
         sentences = _full(dev, "dev data")
@@ -207,9 +209,7 @@ class TreeParser(Estimator):
             "inputs": self.input_.extra,
         }
         found = model.tensors() | self.input_.tensors()
-        if self.clusters_ is None:
-            return learned, found
-        return learned | {"clusters": self.clusters_.about}, found | self.clusters_.tensors
+        return with_tables(learned, found, self.tables_)
 
     def _resolved_options(self) -> dict[str, Any]:
         return {"columns": self.roles_.names, "pos": self.roles_.pos}
@@ -223,7 +223,7 @@ class TreeParser(Estimator):
         self.relations_, self.lifted_ = texts(learned["relations"], "relations"), bool(learned["lifted"])
         if len(self.relations_) > MOST_RELATIONS:
             raise ValueError(f"{len(self.relations_)} relations; at most {MOST_RELATIONS} are possible")
-        self.clusters_ = self.options.clusters = take_clusters(learned, tensors, code.get("clusters"))
+        self.clusters_ = self.options.clusters = take_table(Clusters, learned, tensors, code.get("clusters"))
         self.input_ = ParserInput(names, word, pos, texts(learned["inputs"], "inputs"), outputs, self.clusters_)
         if set(self.input_.read) & set(outputs):
             raise ValueError("inputs do not fit")
@@ -243,7 +243,7 @@ class TreeParser(Estimator):
         return "las" if labelled else "uas"
 
     @property
-    def needed_(self) -> set[str]:
+    def needed_(self) -> set[str]:  # type: ignore[override]
         """The columns that a sentence to be parsed must have."""
         return set(self.input_.read)
 

@@ -4,7 +4,7 @@ rows ──read_arcs──▶ trees ──make_projective──▶ projective tr
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,8 +17,8 @@ from structron.tasks.partial import is_open
 from structron.text.sentences import starts_of
 from structron.text.trees import MARK, check_partial_tree, fits_projective, is_projective, lift, opened
 
-RARE, FEW = 5, 16
-"""Marks of lifted words seen less than RARE times are left off where there are more than FEW kinds of them."""
+RARE, FEW_MARKS = 5, 16
+"""Marks of lifted words seen less than RARE times are left off where there are more than FEW_MARKS kinds of them."""
 
 Arc = tuple[int, str | None]
 ROOT = "root"
@@ -179,7 +179,7 @@ def _without_rare_marks(trees: list[list[Arc]]) -> list[list[Arc]]:
     """
     counts = Counter(relation for tree in trees for _, relation in tree if relation and MARK in relation)
     rare = {relation: relation.partition(MARK)[0] for relation, count in counts.items() if count < RARE}
-    if len(counts) <= FEW:
+    if len(counts) <= FEW_MARKS:
         return trees
     return [[(head, rare.get(relation or "", relation)) for head, relation in tree] for tree in trees]
 
@@ -245,15 +245,16 @@ class Treebank:
         return replace(self, starts=starts, heads=self.heads[words], relations=self.relations[words])
 
 
+def settled_root(tree: list[Arc], of_roots: Collection[str | None]) -> list[Arc]:
+    """A tree in which a word with a relation that only roots have is the root, unless there is another."""
+    k = next((k for k, (head, relation) in enumerate(tree) if head < 0 and relation in of_roots), None)
+    if k is None or any(head == 0 for head, _ in tree):
+        return tree
+    return [*tree[:k], (0, tree[k][1]), *tree[k + 1 :]]
+
+
 def roots_by_relation(arcs: Sequence[list[Arc]]) -> list[list[Arc]]:
     """Where heads are open, a word with a relation that only roots have is the root, unless there is another."""
     of_roots = {relation for tree in arcs for head, relation in tree if head == 0}
     of_roots -= {relation for tree in arcs for head, relation in tree if head > 0} | {None}
-    found = []
-    for tree in arcs:
-        heads = [head for head, _ in tree]
-        k = next((k for k, (head, relation) in enumerate(tree) if head < 0 and relation in of_roots), None)
-        if k is not None and 0 not in heads:
-            tree = [*tree[:k], (0, tree[k][1]), *tree[k + 1 :]]
-        found.append(tree)
-    return found
+    return [settled_root(tree, of_roots) for tree in arcs]

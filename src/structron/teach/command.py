@@ -10,7 +10,7 @@ from structron.cli.places import check_model_place, check_output, check_places, 
 from structron.errors import StructronError, counted, unknown
 from structron.teach.exchange import add_files, format_of, matching, write_file
 from structron.teach.project import Project
-from structron.teach.tasks import TASKS, task_of
+from structron.teach.tasks import TASKS, says_something, task_of
 from structron.teach.teacher import load_start
 from structron.text.trees import MARK
 
@@ -102,8 +102,9 @@ def _open(path: str, settings: dict[str, Any]) -> Project:
 
 def _add(project: Project, texts: Sequence[str], tokenizer: str) -> str:
     """Add files; returns what there is to say about it."""
-    sentences, answered = add_files(project, texts, tokenizer)
-    return f"{project.path}: {counted(sentences, 'sentence')} added, {answered} of them annotated"
+    sentences, known, whole = add_files(project, texts, tokenizer)
+    part = f", {known - whole} in part" if known > whole else ""
+    return f"{project.path}: {counted(sentences, 'sentence')} added, {whole} of them annotated{part}"
 
 
 def _labels_of(model: Any, task: str) -> list[str]:
@@ -121,12 +122,8 @@ def _train(project: Project, path: str) -> None:
     check_model_place("--train", path, task.name)
     items = [item for aside in (False, True) for item in project.known(aside)]
     new = task.new()
-    closed = "open_label" in task.kind.lacks
-    data = [
-        task.example(new, item, item.known)
-        for item in items
-        if item.known is not None and not (closed and any(None in values for values in item.known.values()))
-    ]
+    known = [(item, item.known) for item in items if item.known is not None and says_something(item.known)]
+    data = [task.example(new, item, own) for item, own in known]
     if not data:
         raise StructronError(f"{project.path}: no annotations yet; expected at least one sentence to learn from")
     new.fit(data).save(path)

@@ -16,11 +16,11 @@ from structron.io.conll import read_conll
 from structron.io.doc import Doc, docs_from_conllu
 from structron.io.exports import FORMATS
 from structron.io.text import open_output, read_lines, unpacked_name
-from structron.io.tokenized import Given, doc_of
+from structron.io.tokenized import TokenizedSentence, doc_of
 from structron.tasks.pipeline.annotate import words_of
 from structron.tasks.pipeline.stream import blocks, move
 from structron.tasks.registry import load
-from structron.teach.project import DONE, Project, is_project
+from structron.teach.project import DONE, NEW, Item, Project, is_project
 from structron.teach.tasks import OUTSIDE, Known, Task, task_of
 
 Text = tuple[Doc, list[Known | None]]
@@ -95,7 +95,7 @@ class Importer:
 
     def _conll(self, path: str) -> Iterator[Text]:
         """The first column is the word and the last the label, `?` if it is open; one column alone is words."""
-        some: list[tuple[Given, Known | None]] = []
+        some: list[tuple[TokenizedSentence, Known | None]] = []
         for sentence in read_conll(read_lines(path), path):
             labels = [None if row[-1] == OPEN else row[-1] for row in sentence.rows]
             known: Known | None = {"labels": _iob2(labels) if self.task.spans else labels}
@@ -103,14 +103,16 @@ class Importer:
                 known = None
             elif self.task.trees:
                 raise StructronError(f"{path}: trees cannot be read from columns; expected CoNLL-U (.conllu)")
-            some.append((Given([row[0] for row in sentence.rows], document=bool(sentence.new_document)), known))
+            some.append(
+                (TokenizedSentence([row[0] for row in sentence.rows], document=bool(sentence.new_document)), known)
+            )
             if len(some) == SENTENCES:
                 yield self._given(some)
                 some = []
         if some:
             yield self._given(some)
 
-    def _given(self, some: list[tuple[Given, Known | None]]) -> Text:
+    def _given(self, some: list[tuple[TokenizedSentence, Known | None]]) -> Text:
         doc = doc_of(given for given, _ in some)
         self._tag(doc)
         return doc, [known for _, known in some]
@@ -188,7 +190,7 @@ class Importer:
             known.append({"labels": labels})
         if left:
             lo, hi, label = left[0]
-            raise StructronError(f"{where}: {label} from {lo} to {hi}; expected places within the text")
+            raise StructronError(f"{where}: {label} from {lo} to {hi}; expected positions within the text")
         return known
 
 
@@ -232,18 +234,19 @@ def matching(patterns: Sequence[str]) -> list[str]:
     return [path for pattern in patterns for path in (sorted(glob.glob(pattern)) or [pattern])]
 
 
-def add_files(project: Project, patterns: Sequence[str], tokenizer: str) -> tuple[int, int]:
-    """Add files to a project, each whole or not at all; returns the number of sentences, and of answered ones."""
+def add_files(project: Project, patterns: Sequence[str], tokenizer: str) -> tuple[int, int, int]:
+    """Add files to a project, each whole or not at all; returns the number of sentences, of those of which something is
+    known, and of those of which everything is."""
     task = task_of(project)
     importer = Importer(task, tokenizer)
-    sentences = answered = 0
+    found = (0, 0, 0)
     for path in matching(patterns):
         texts = _named(importer.texts(path), os.path.basename(path))
-        own, known = project.add_all(texts, partial(_labels_in, task, path))
-        sentences, answered = sentences + own, answered + known
-    if not sentences:
+        sentences, known, whole = project.add_all(texts, partial(_labels_in, task, path))
+        found = found[0] + sentences, found[1] + known, found[2] + whole
+    if not found[0]:
         raise StructronError(f"{', '.join(patterns)}: no sentences; expected some text")
-    return sentences, answered
+    return found
 
 
 def _labels_in(task: Task, path: str, known: Known) -> list[str]:
@@ -275,13 +278,14 @@ def format_of(path: str | Path, format: str | None = None) -> str:
     return format
 
 
-def documents(project: Project, complete: bool = True) -> Iterator[tuple[str, Doc]]:
-    """Texts with what is known of them. complete: whole texts; or only the sentences that are answered."""
+def documents(project: Project, complete: bool = True, in_part: bool = False) -> Iterator[tuple[str, Doc]]:
+    """Texts with what is known of them. complete: whole texts; or only the sentences that are answered. in_part: those
+    too of which a file says something; a format has to have a mark for what is open."""
     task = task_of(project)
     for name, doc, items in project.documents():
         kept = []
         for sentence, item in zip(doc.sentences, items, strict=True):
-            if item.known is not None and item.done == DONE:
+            if item.known is not None and _is_told(item, in_part):
                 task.write(sentence, item.known)
                 kept.append(sentence)
             else:
@@ -293,6 +297,11 @@ def documents(project: Project, complete: bool = True) -> Iterator[tuple[str, Do
             yield name, Doc(doc.text, kept, doc.spaces_before)
 
 
+def _is_told(item: Item, in_part: bool) -> bool:
+    """Whether somebody has answered a sentence. in_part: or a file says something of it."""
+    return item.done == DONE or (in_part and item.done == NEW and item.known is not None)
+
+
 def export(project: Project, format: str, complete: bool = False) -> str:
     """What is known, in a format that other programs read. complete: sentences that are not answered as well."""
     out = StringIO()
@@ -301,7 +310,8 @@ def export(project: Project, format: str, complete: bool = False) -> str:
     elif format == "brat":
         FORMATS[format].write((doc for _, doc in documents(project, True)), out, project.path.name)
     else:
-        FORMATS[format].write((doc for _, doc in documents(project, complete)), out, project.path.name)
+        told = documents(project, complete, in_part=format == "conllu")
+        FORMATS[format].write((doc for _, doc in told), out, project.path.name)
     return out.getvalue()
 
 
@@ -312,7 +322,7 @@ def _write_columns(project: Project, out: StringIO, complete: bool) -> None:
         raise StructronError("trees cannot be written as columns; expected the format conllu")
     for _, doc, items in project.documents():
         for sentence, item in zip(doc.sentences, items, strict=True):
-            known = item.known if item.done == DONE else None
+            known = item.known if _is_told(item, in_part=True) else None
             if known is None and not complete:
                 continue
             labels = known["labels"] if known else [None] * len(sentence.words)
@@ -328,7 +338,7 @@ def write_file(project: Project, path: str, format: str | None, complete: bool) 
     format = format_of(path, format)
     if format != "brat":
         if is_project(path):
-            raise StructronError(f"{path}: a project; expected another file name")
+            raise StructronError(f"{path}: is a project; expected another file name")
         text = export(project, format, complete)
         with open_output(path) as out:
             out.write(text)

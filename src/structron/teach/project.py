@@ -18,7 +18,7 @@ from structron.errors import StructronError, quoted
 from structron.io.doc import Doc
 from structron.io.text import new_file
 
-VERSION = 1
+VERSION = 2
 MARK = 0x73747274
 """What the file says it is (`PRAGMA application_id`)."""
 SCHEMA = """
@@ -29,6 +29,7 @@ CREATE TABLE sentences (
     known TEXT, done INTEGER NOT NULL DEFAULT 0, aside INTEGER NOT NULL DEFAULT 0, rank REAL NOT NULL DEFAULT 0);
 CREATE INDEX asked ON sentences (done, rank, id);
 CREATE INDEX of_text ON sentences (text, id);
+CREATE INDEX in_part ON sentences (id) WHERE known IS NOT NULL AND done = 0;
 CREATE TABLE answers (
     id INTEGER PRIMARY KEY, sentence INTEGER NOT NULL REFERENCES sentences, time REAL NOT NULL, who TEXT NOT NULL,
     kind TEXT NOT NULL, before TEXT NOT NULL, after TEXT, predicted TEXT, corrected INTEGER NOT NULL,
@@ -41,10 +42,16 @@ CREATE TABLE scores (answers INTEGER PRIMARY KEY, score REAL NOT NULL);
 """
 WAITING = """
 CREATE TEMP TABLE new_texts (id INTEGER PRIMARY KEY, name TEXT, text TEXT, before TEXT);
-CREATE TEMP TABLE new_sentences (id INTEGER PRIMARY KEY, text INTEGER, data TEXT, words INTEGER, known TEXT);
+CREATE TEMP TABLE new_sentences (
+    id INTEGER PRIMARY KEY, text INTEGER, data TEXT, words INTEGER, known TEXT, done INTEGER);
 """
 """Where texts wait until all of them are there: outside the project's file, so that nobody has to wait for them."""
-UPGRADES: dict[int, str] = {}
+UPGRADES: dict[int, str] = {
+    1: """
+CREATE INDEX in_part ON sentences (id) WHERE known IS NOT NULL AND done = 0;
+UPDATE sentences SET done = 0 WHERE done = 1 AND (known LIKE '%[null%' OR known LIKE '%,null%')
+    AND id NOT IN (SELECT sentence FROM answers)"""
+}
 """What makes a file of the next version of one of this version."""
 LEASE_SECONDS = 900.0
 """How long a sentence is kept for a window that says nothing."""
@@ -52,6 +59,9 @@ ASIDE = 10
 """One sentence in so many is not learned from, and scored."""
 KEPT_MODELS = 3
 NEW, DONE, SKIPPED = 0, 1, 2
+TAUGHT = """SELECT id FROM sentences WHERE done = 1
+    UNION ALL SELECT id FROM sentences INDEXED BY in_part WHERE known IS NOT NULL AND done = 0"""
+"""Sentences that say something: answered ones, and those of which a file says something."""
 UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that no name has: controls and halves of pairs."""
 
@@ -146,7 +156,7 @@ class Project:
         version = self.base.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise StructronError(
-                f"{self.path}: a project of version {version}; this program knows versions up to {VERSION}: upgrade"
+                f"{self.path}: a project of version {version}; expected versions up to {VERSION}: upgrade structron"
             )
         self.base.execute("PRAGMA trusted_schema = OFF")
         self.base.execute("PRAGMA journal_mode = WAL")
@@ -205,9 +215,10 @@ class Project:
 
     def add_all(
         self, texts: Iterable[Text], labels_in: Callable[[dict[str, list]], Iterable[str]] = lambda _: ()
-    ) -> tuple[int, int]:
+    ) -> tuple[int, int, int]:
         """Add several texts, one after the other, and the labels in what is known of them: all of it or nothing.
-        Returns the number of sentences, and of those of which something is known."""
+        Returns the number of sentences, of those of which something is known, and of those of which everything is: the
+        others are asked."""
         labels: dict[str, None] = {}
         with self.lock:
             try:
@@ -241,9 +252,9 @@ class Project:
                 "INSERT INTO new_texts (name, text, before) VALUES (?, ?, ?)", (name, doc.text, doc.spaces_before)
             ).lastrowid
             self.base.executemany(
-                "INSERT INTO new_sentences (text, data, words, known) VALUES (?, ?, ?, ?)",
+                "INSERT INTO new_sentences (text, data, words, known, done) VALUES (?, ?, ?, ?, ?)",
                 (
-                    (text, dumped(sentence), sum(len(token["words"]) for token in sentence["tokens"]), dumped(own))
+                    (text, dumped(sentence), _words(sentence), dumped(own), DONE if is_whole(own) else NEW)
                     for sentence, own in zip(data, given, strict=True)
                 ),
             )
@@ -251,7 +262,7 @@ class Project:
         except sqlite3.Error as error:
             raise StructronError(f"{self.path}: not saved: {error}") from None
 
-    def _take(self, base: sqlite3.Connection) -> tuple[int, int]:
+    def _take(self, base: sqlite3.Connection) -> tuple[int, int, int]:
         """Take up the texts that wait."""
         texts, sentences = (
             base.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0] for table in ("texts", "sentences")
@@ -262,11 +273,11 @@ class Project:
         )
         base.execute(
             "INSERT INTO sentences (id, text, data, words, known, done, aside) "
-            "SELECT id + ?1, text + ?2, data, words, known, known IS NOT NULL, (id + ?1) % ?3 = 0 "
+            "SELECT id + ?1, text + ?2, data, words, known, done, (id + ?1) % ?3 = 0 "
             "FROM new_sentences ORDER BY id",
             (sentences, texts, ASIDE),
         )
-        return base.execute("SELECT count(*), count(known) FROM new_sentences").fetchone()
+        return base.execute("SELECT count(*), count(known), coalesce(sum(done), 0) FROM new_sentences").fetchone()
 
     def labels(self) -> list[str]:
         """The labels that may be given; another process may have added some."""
@@ -387,11 +398,11 @@ class Project:
                     answer.corrected,
                 ),
             ).lastrowid
-            twice = before.done == DONE and answer.kind == "answer"
-            if not twice:  # the first answer counts; the second measures agreement
-                state = DONE if answer.kind == "answer" else SKIPPED
+            if answer.kind == "skip":  # what a file says of it stays known
+                base.execute("UPDATE sentences SET done = ? WHERE id = ?", (SKIPPED, sentence))
+            elif before.done != DONE:  # the first answer counts; the second measures agreement
                 base.execute(
-                    "UPDATE sentences SET known = ?, done = ? WHERE id = ?", (dumped(answer.known), state, sentence)
+                    "UPDATE sentences SET known = ?, done = ? WHERE id = ?", (dumped(answer.known), DONE, sentence)
                 )
             base.execute("DELETE FROM leases WHERE sentence = ?", (sentence,))
         assert number is not None
@@ -425,8 +436,12 @@ class Project:
         return int(self.one("SELECT count(*) FROM sentences WHERE done = ?", done))
 
     def known(self, aside: bool = False) -> list[Item]:
-        """The sentences to learn from, or those that are set aside."""
-        return self.items("done = 1 AND aside = ? ORDER BY id", int(aside))
+        """The sentences to learn from, or those that are set aside: also those of which a file says something."""
+        return self.items(f"id IN ({TAUGHT}) AND aside = ? ORDER BY id", int(aside))
+
+    def taught(self) -> list[int]:
+        """The numbers of all these sentences; quick, however many others there are."""
+        return sorted(own for (own,) in self.rows(TAUGHT))
 
     def answers(self) -> int:
         """How many answers count."""
@@ -490,6 +505,16 @@ class Project:
     def scores(self) -> list[tuple[int, float]]:
         """Numbers of answers, with the score on sentences set aside at that time."""
         return self.rows("SELECT answers, score FROM scores ORDER BY answers")
+
+
+def is_whole(known: dict[str, list] | None) -> bool:
+    """Whether everything is known of a sentence."""
+    return known is not None and not any(None in values for values in known.values())
+
+
+def _words(sentence: dict[str, Any]) -> int:
+    """How many words a sentence has."""
+    return sum(len(token["words"]) for token in sentence["tokens"])
 
 
 def is_project(path: str | Path) -> bool:

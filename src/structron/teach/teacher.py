@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import math
 import random
 import tempfile
 import threading
@@ -15,7 +16,7 @@ from structron.eval.agreement import cohen_kappa
 from structron.tasks.choosing import Doubter
 from structron.tasks.registry import load
 from structron.teach.project import DONE, NEW, Answer, Item, Project, check_name
-from structron.teach.tasks import TASKS, Known, check_columns, task_of
+from structron.teach.tasks import TASKS, Known, check_columns, says_something, task_of
 
 EARLIER = 8
 """Earlier sentences that are learned again with a new one."""
@@ -115,12 +116,18 @@ class Teacher:
         item = self.project.ask(window, who, at_random)
         return None if item is None else self.shown(item)
 
-    def shown(self, item: Item, known: Known | None = None) -> dict[str, Any]:
-        """A sentence with what is predicted for it; known: what a person has said before."""
-        (predicted, margins), model = (self.task.empty(item), None), self.model
+    def shown(self, item: Item, said: Known | None = None) -> dict[str, Any]:
+        """A sentence with what a file says of it, and around that what is predicted; not what another person has said.
+        said: what this person has taken back."""
+        known = item.known if item.done == NEW else None
+        empty, model = self.task.empty(item), self.model
+        predicted, margins = empty if known is None else self.task.joined(known, empty), None
         if model is not None:
             with contextlib.suppress(StructronError):  # a model that cannot take a sentence does not stop the work
-                ((predicted, margins),) = self.task.predict(model, [item])
+                if known is None:
+                    ((predicted, margins),) = self.task.predict(model, [item])
+                else:
+                    predicted, margins = self.task.complete(model, item, known)
         tokens = item.data["tokens"]
         words = [
             {
@@ -135,8 +142,9 @@ class Teacher:
             "sentence": item.id,
             "words": words,
             "predicted": predicted,
-            "known": known or item.known,
-            "margins": margins,
+            "known": known,
+            "said": said,
+            "margins": margins and [own if own < math.inf else None for own in margins],
             "doubt": _doubtful(margins),
         }
 
@@ -181,7 +189,7 @@ class Teacher:
         if name := self.project.settings.get("start"):
             start = load_start(name, self.task.name)
         kept = self.project.model()
-        self.anew = self.project.answers() != (kept[0] if kept else 0)
+        self.anew = self.project.answers() != (kept[0] if kept else 0) or (kept is None and bool(self.project.taught()))
         if kept is None:
             return start, start
         with tempfile.TemporaryDirectory(prefix="structron-teach-") as folder:
@@ -224,7 +232,7 @@ class Teacher:
     def _learn(self, sentences: Sequence[int]) -> Any:
         """The model after a step on some sentences, and on a few earlier ones."""
         items = [item for item in self.project.items_of(sentences) if item.known is not None]
-        earlier = [own for own in self.project.ids(DONE) if own not in sentences]
+        earlier = [own for own in self.project.taught() if own not in sentences]
         drawn = self.project.items_of(self.random.sample(earlier, min(2 * EARLIER, len(earlier))))
         chosen = items + [item for item in drawn if not item.aside][:EARLIER]
         return self._trained(copy.copy(self.model), chosen, STEP)
@@ -243,7 +251,7 @@ class Teacher:
         data = [
             self.task.example(model, item, item.known)
             for item in items
-            if item.known is not None and self._usable(item.known)
+            if item.known is not None and says_something(item.known)
         ]
         if not data:
             return None
@@ -255,13 +263,6 @@ class Teacher:
             model.fit(data)
         model.set_params(**{name: before[name] for name in options if name in before})
         return model
-
-    def _usable(self, known: Known) -> bool:
-        """Whether a sentence can be learned from: something is known of it; all, where labels cannot be open."""
-        values = [value for column in known.values() for value in column]
-        return (
-            None not in values if "open_label" in self.task.kind.lacks else any(value is not None for value in values)
-        )
 
     def _keep(self) -> None:
         """Score the model, keep it, and rank the pool by its doubts."""
@@ -335,12 +336,12 @@ def load_start(name: str, task: str) -> Any:
 
 
 def _doubtful(margins: Sequence[float] | None) -> list[bool] | None:
-    """Which words to underline: the third with the smallest margins, if these are small beside the others."""
+    """Which words to underline: the third with the smallest margins, if these are small beside the others, or none."""
     if not margins:
         return None
     ordered = sorted(margins)
     middle, third = ordered[len(ordered) // 2], ordered[len(ordered) // 3]
-    return [own <= third and own < 0.5 * middle for own in margins]
+    return [own <= third and (own == 0 or own < 0.5 * middle) for own in margins]
 
 
 def _smoothed(corrections: Sequence[tuple[int, int]], points: int = 40) -> list[tuple[int, float]]:

@@ -61,8 +61,9 @@ def lemma_script(form: str, lemma: str) -> str:
     if form == lemma and not ADDRESS.isdisjoint(form):
         return KEEP
     lower, found = form.lower(), []
+    small = lemma == lemma.lower()
     for case, base, made in (
-        (LOWER, lower, lemma if lemma == lemma.lower() else ""),
+        (LOWER, lower, lemma if small else ""),
         (KEEP, form, lemma),
         (TITLE, lower, lemma[:1].lower() + lemma[1:]),
         (UPPER, lower, lemma.lower()),
@@ -70,6 +71,8 @@ def lemma_script(form: str, lemma: str) -> str:
         edit = _edit(base, made) if made else None
         if edit is not None and apply_lemma(case + edit, form) == lemma:
             found.append(case + edit)
+        if small and form == lower:
+            break  # the other cases come to the same edit
     return min(found, key=len, default="") or _accent_script(form, lemma) or WHOLE + lemma
 
 

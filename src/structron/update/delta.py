@@ -96,7 +96,7 @@ def head_of(feature, sparse, anchored):
 
 
 @helper(inline=True)
-def ask_for_weight(sparse, sums, head, column):
+def prefetch_weight(sparse, sums, head, column):
     """Have a weight and its sum loaded, as far as its place is known."""
     start = np.int64(head >> START)
     if head & CLASSES == DENSE:
@@ -120,7 +120,7 @@ def prefetch_entry(delta, sparse, anchored, sums, j):
             prefetch(sparse.table, home(sparse.region, feature), 0)
     if AHEAD <= j < entries + AHEAD:
         k = delta.place[j - AHEAD]
-        ask_for_weight(sparse, sums, head_of(delta.feature[k], sparse, anchored), delta.column[k])
+        prefetch_weight(sparse, sums, head_of(delta.feature[k], sparse, anchored), delta.column[k])
 
 
 @helper

@@ -33,7 +33,7 @@ from structron.update.perceptron import (
 def learn_example(
     search, second, correct, chains, gold, weights, order, first, last, labels, work, near, z, stats, margin
 ):
-    """Algorithm 3.1 for the example of sentences first … last-1. z: room for its labels, near: for those of a
+    """Algorithm 3.1 for the example of sentences first … last-1. z: scratch memory for its labels, near: for those of a
     sentence."""
     origin, end = chains.starts[first], chains.starts[last]
     wrong, least, nearest, size = 0, np.inf, 0, 0
@@ -65,7 +65,7 @@ def learn_example(
 def learn_with_margin(
     search, second, correct, chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats, near, margin
 ):
-    """One batch of a pass, as `perceptron.learn`; near: room for the second best; margin: C."""
+    """One batch of a pass, as `perceptron.learn`; near: scratch memory for the second best; margin: C."""
     for k in range(lo, hi):
         first, last = units[sequence[k]], units[sequence[k] + 1]
         if not has_capacity(chains, weights, chains.starts[first], chains.starts[last]):

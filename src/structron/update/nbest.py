@@ -53,7 +53,7 @@ class DocumentExamples(NamedTuple):
     labels: int
     work: Work
     trellis: Trellis
-    z: Ints  # int64[tokens of a document]: room
+    z: Ints  # int64[tokens of a document]: scratch
     stats: Ints
     scheme: Scheme  # of the labels
     phrases: Phrases  # of the documents
@@ -69,10 +69,10 @@ class DocumentExamples(NamedTuple):
     counts: Counts
     values: Doubles2  # float64[candidates + 1, features]: of each candidate, then of the correct labelling
     total: Doubles  # float64[candidates + 1]: their scores
-    own: Ints  # int64[STATS]: room for the counts of sentences
+    own: Ints  # int64[STATS]: scratch memory for the counts of sentences
     scratch: NBestScratch
     near: Near
-    full: Ints  # int64[1]: whether the room for candidates has run out
+    full: Ints  # int64[1]: whether the capacity for candidates has run out
 
 
 def find_update(
@@ -168,7 +168,7 @@ def count_different(differences, k, y, z, wrong):
 @helper
 def score_candidates(features, given, e, best, count, right, silent):
     """given.total: the scores of the candidates of document e under all features, then that of the correct labelling;
-    given.room.losses: under the local ones alone. right: that of the correct labelling."""
+    given.scratch.losses: under the local ones alone. right: that of the correct labelling."""
     g, values, total = given.g, given.values, given.total
     losses, differences = given.scratch.losses, given.scratch.differences
     if silent:

@@ -152,8 +152,8 @@ def correct(chains, gold, weights, order, first, last, z, labels, work, time):
 def learn(search, correct, chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats):
     """One batch of a pass: examples sequence[lo:hi]. Returns hi, or where it stopped because rows may run out.
 
-    An example is a sentence, or a document of several: sentences units[e] … units[e+1]-1. z: room for its labels. The
-    caller has loaded the transitions.
+    An example is a sentence, or a document of several: sentences units[e] … units[e+1]-1. z: scratch memory for its
+    labels. The caller has loaded the transitions.
     """
     for k in range(lo, hi):
         first, last = units[sequence[k]], units[sequence[k] + 1]

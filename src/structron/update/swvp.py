@@ -143,7 +143,7 @@ class Swvp:
 
 
 def make_mixed(longest: int) -> Mixed:
-    """Room for sentences of up to that many tokens."""
+    """Scratch memory for sentences of up to that many tokens."""
     places, m, around = (np.zeros(longest, np.int64) for _ in range(3))
     first, last = (np.zeros(longest + 1, np.int64) for _ in range(2))
     return Mixed(places, first, last, np.zeros(longest + 1), np.zeros(longest + 1), m, around, np.zeros(1, np.int64))

@@ -7,7 +7,7 @@ tree or not. What tells it from the gold tree is around the words that were exch
 from structron.kernels.jit import helper, ir_inline, kernel
 from structron.search.graph.features import encode
 from structron.update.swvp import define_jj, is_invalid, weigh
-from structron.update.trees import AMOUNT, INVALID, TIME, WHEN, difference, settle_siblings, take_tree
+from structron.update.trees import AMOUNT, INVALID, TIME, WHEN, difference, find_siblings, take_tree
 
 OWN = -1
 
@@ -21,13 +21,13 @@ def decisions(tree, n, size, found):
 
 @helper
 def mix_trees(y, z, n, jj, k, mixed, last):
-    """m^J: heads and relations of z on J, of y elsewhere. last: room for n + 1."""
+    """m^J: heads and relations of z on J, of y elsewhere. last: scratch memory for n + 1."""
     for m in range(n + 1):
         mixed.heads[m], mixed.relation[m] = y.heads[m], y.relation[m]
     for p in range(jj.first[k], jj.last[k]):
         m = jj.places[p] + 1
         mixed.heads[m], mixed.relation[m] = z.heads[m], z.relation[m]
-    settle_siblings(mixed, n, last)
+    find_siblings(mixed, n, last)
 
 
 @ir_inline
@@ -36,7 +36,7 @@ def change_for(scratch, sums, n, jj, k, amount):
     sums.by[AMOUNT] = amount
     mix_trees(scratch.gold, scratch.found, n, jj, k, scratch.mixed, scratch.order)
     setting, relations, changed = scratch.setting, scratch.relations, scratch.changed
-    return difference(scratch.look, sums, n, setting, relations, scratch.gold, scratch.mixed, changed)
+    return difference(scratch.sentence, sums, n, setting, relations, scratch.gold, scratch.mixed, changed)
 
 
 @kernel
@@ -46,10 +46,10 @@ def correct_mixed(scratch, learning, x, start, n, jj, count, rule):
     learning.sums.delta: IN_PLACE. count: sub-structures in jj, or OWN: those of the rule's family.
     """
     y, z, size, sums, stats = scratch.gold, scratch.found, scratch.relations.size, learning.sums, learning.stats
-    encode(scratch.look, x, start, n)
+    encode(scratch.sentence, x, start, n)
     take_tree(learning.heads, learning.relation, start, n, y)
     take_tree(learning.found, learning.named, start, n, z)
-    settle_siblings(y, n, scratch.order)
+    find_siblings(y, n, scratch.order)
     sums.by[WHEN] = stats[TIME]
     if count == OWN:
         decisions(y, n, size, jj.m)

@@ -68,7 +68,7 @@ def make_sums(u: np.ndarray, amount: float = 0.0, time: float = 0.0, delta: Delt
 
 @by_reference
 class Learning(NamedTuple):
-    """What a learner reads and writes beside the room for parsing; trees are those of all words."""
+    """What a learner reads and writes beside the scratch memory for parsing; trees are those of all words."""
 
     heads: Ints  # the gold trees
     relation: Ints
@@ -81,9 +81,9 @@ class Learning(NamedTuple):
 
 
 @helper
-def touch(look, sums, count, cell, sign):
+def touch(sentence, sums, count, cell, sign):
     """w += sign · amount in one cell of each of the first rows; returns sign · w before that."""
-    w, rows, u = look.w, look.rows, sums.u
+    w, rows, u = sentence.w, sentence.rows, sums.u
     total, change, place, time = 0.0, sign * sums.by[AMOUNT], np.uint64(cell), sums.by[WHEN]
     if sums.delta.feature.shape[0] > 0:
         for t in range(count):
@@ -98,53 +98,53 @@ def touch(look, sums, count, cell, sign):
 
 
 @ir_inline
-def touch_arc(look, sums, h, m, sign):
+def touch_arc(sentence, sums, h, m, sign):
     """The features of an arc."""
-    at = rows_of_two(look, ZERO, HEAD, h, h, NOTHING)
-    at = rows_of_two(look, at, WORD, m, m, NOTHING)
-    at = rows_of_two(look, at, ARC, h, m, NOTHING)
-    known = gather_tags(look, min(h, m) + 1, max(h, m), ZERO, new_stamp(look))
+    at = rows_of_two(sentence, ZERO, HEAD, h, h, NOTHING)
+    at = rows_of_two(sentence, at, WORD, m, m, NOTHING)
+    at = rows_of_two(sentence, at, ARC, h, m, NOTHING)
+    known = gather_tags(sentence, min(h, m) + 1, max(h, m), ZERO, new_stamp(sentence))
     for k in range(known):
-        look.rows[at + k] = row_between(look, h, m, look.kinds[k])
-    total = touch(look, sums, at + known, bin_of(h, m), sign)
-    return total + touch(look, sums, at + known, PLAIN + side_of(h, m), sign)
+        sentence.rows[at + k] = row_between(sentence, h, m, sentence.kinds[k])
+    total = touch(sentence, sums, at + known, bin_of(h, m), sign)
+    return total + touch(sentence, sums, at + known, PLAIN + side_of(h, m), sign)
 
 
 @ir_inline
-def touch_rank(look, sums, h, m, sign):
+def touch_rank(sentence, sums, h, m, sign):
     """The features of an arc in the fast model."""
-    at = rows_of_two(look, ZERO, RANK_HEAD, h, h, NOTHING)
-    at = rows_of_two(look, at, RANK_WORD, m, m, NOTHING)
-    at = rows_of_two(look, at, RANK, h, m, NOTHING)
-    total = touch(look, sums, at, bin_of(h, m), sign)
-    return total + touch(look, sums, at, PLAIN + side_of(h, m), sign)
+    at = rows_of_two(sentence, ZERO, RANK_HEAD, h, h, NOTHING)
+    at = rows_of_two(sentence, at, RANK_WORD, m, m, NOTHING)
+    at = rows_of_two(sentence, at, RANK, h, m, NOTHING)
+    total = touch(sentence, sums, at, bin_of(h, m), sign)
+    return total + touch(sentence, sums, at, PLAIN + side_of(h, m), sign)
 
 
 @ir_inline
-def touch_sibling(look, sums, h, s, m, none, sign):
-    count = rows_of_three(look, ZERO, SIBLING, h, s, m, NOTHING)
+def touch_sibling(sentence, sums, h, s, m, none, sign):
+    count = rows_of_three(sentence, ZERO, SIBLING, h, s, m, NOTHING)
     near, plain = sibling_cells(h, s, m, none)
-    total = touch(look, sums, count, near, sign)
-    return total + touch(look, sums, count, plain, sign)
+    total = touch(sentence, sums, count, near, sign)
+    return total + touch(sentence, sums, count, plain, sign)
 
 
 @ir_inline
-def touch_grand(look, sums, g, h, s, m, pair, sign):
+def touch_grand(sentence, sums, g, h, s, m, pair, sign):
     """The features of a word with its head's head; pair: those without the sibling too."""
     cell, total = order_of(g, h, m), 0.0
     if pair:
-        total += touch(look, sums, rows_of_three(look, ZERO, GRAND, g, h, m, NOTHING), cell, sign)
-    return total + touch(look, sums, rows_of_four(look, ZERO, TRIPLE, g, h, s, m), cell, sign)
+        total += touch(sentence, sums, rows_of_three(sentence, ZERO, GRAND, g, h, m, NOTHING), cell, sign)
+    return total + touch(sentence, sums, rows_of_four(sentence, ZERO, TRIPLE, g, h, s, m), cell, sign)
 
 
 @helper
-def settle_siblings(tree, n, last):
-    """Find the sibling next to each word of a tree. last: room for n + 1."""
+def find_siblings(tree, n, last):
+    """Find the sibling next to each word of a tree. last: scratch memory for n + 1."""
     siblings_of(tree.heads, n, tree.inner, last)
 
 
 @ir_inline
-def touch_word(look, sums, n, setting, relations, tree, rival, changed, m, sign):
+def touch_word(sentence, sums, n, setting, relations, tree, rival, changed, m, sign):
     """The features that word m has in a tree and not in its rival. changed: see `changed_families`."""
     h, s = tree.heads[m], tree.inner[m] if tree.inner[m] > 0 else n + 1
     g = tree.heads[h] if h > 0 else n + 1
@@ -153,15 +153,15 @@ def touch_word(look, sums, n, setting, relations, tree, rival, changed, m, sign)
     same_grand = same_head and (h == 0 or rival.heads[h] == g)
     total = 0.0
     if not same_head:
-        total += touch_arc(look, sums, h, m, sign)
+        total += touch_arc(sentence, sums, h, m, sign)
     around = not same_grand or changed[m] or changed[h]
     if relations.size > 0 and (around or rival.relation[m] != tree.relation[m]):
-        count = rows_of_relation(look, tree.heads, n, m)
-        total += touch(look, sums, count, tree.relation[m], sign)
+        count = rows_of_relation(sentence, tree.heads, n, m)
+        total += touch(sentence, sums, count, tree.relation[m], sign)
     if setting.order == 2 and not same_sibling:
-        total += touch_sibling(look, sums, h, s, m, n + 1, sign)
+        total += touch_sibling(sentence, sums, h, s, m, n + 1, sign)
     if setting.order == 2 and setting.grandparents and not (same_grand and same_sibling):
-        total += touch_grand(look, sums, g, h, s, m, not same_grand, sign)
+        total += touch_grand(sentence, sums, g, h, s, m, not same_grand, sign)
     return total
 
 
@@ -176,17 +176,17 @@ def changed_families(y, z, n, changed):
 
 
 @helper
-def difference(look, sums, n, setting, relations, y, z, changed):
+def difference(sentence, sums, n, setting, relations, y, z, changed):
     """w·(Φ(x, y) - Φ(x, z)) of two trees; and w += amount · (Φ(x, y) - Φ(x, z)), touching only what differs.
 
-    What is returned means nothing if weights change while they are added up. changed: room for n + 1.
+    What is returned means nothing if weights change while they are added up. changed: scratch memory for n + 1.
     """
     changed_families(y, z, n, changed)
     total = 0.0
     for m in range(1, n + 1):
         for wrong in range(2):
             tree, rival, sign = (z, y, -1.0) if wrong else (y, z, 1.0)
-            total += touch_word(look, sums, n, setting, relations, tree, rival, changed, m, sign)
+            total += touch_word(sentence, sums, n, setting, relations, tree, rival, changed, m, sign)
     return total
 
 
@@ -207,14 +207,14 @@ def count_wrong(y, z, n):
 
 
 @ir_inline
-def correct_ranking(look, sums, n, y, ranked):
+def correct_ranking(sentence, sums, n, y, ranked):
     """The update of the fast model, one wrong head at a time; returns how many there are."""
     lost = 0
     for m in range(1, n + 1):
         if ranked[m] != y.heads[m]:
             lost += 1
             for wrong in range(2):
-                touch_rank(look, sums, ranked[m] if wrong else y.heads[m], m, -1.0 if wrong else 1.0)
+                touch_rank(sentence, sums, ranked[m] if wrong else y.heads[m], m, -1.0 if wrong else 1.0)
     return lost
 
 
@@ -240,23 +240,23 @@ def correct(scratch, learning, n, amount):
     With an amount of 0 the fast model alone learns. learning.sums.delta: IN_PLACE, or room for ALMA. Returns how many
     words are wrong; NO_ROOM: Δ needs more, and nothing was changed.
     """
-    look, y, z, sums, setting = scratch.look, scratch.gold, scratch.found, learning.sums, scratch.setting
+    sentence, y, z, sums, setting = scratch.sentence, scratch.gold, scratch.found, learning.sums, scratch.setting
     delta, alma, stats = sums.delta, learning.alma, learning.stats
-    settle_siblings(y, n, scratch.order)
-    settle_siblings(z, n, scratch.order)
+    find_siblings(y, n, scratch.order)
+    find_siblings(z, n, scratch.order)
     time, lost = stats[TIME] + 1, 0
     clear(delta)
     sums.by[AMOUNT], sums.by[WHEN] = 1.0, time
     if setting.keep > 0:
-        lost = correct_ranking(look, sums, n, y, scratch.ranked)
+        lost = correct_ranking(sentence, sums, n, y, scratch.ranked)
     wrong = count_wrong(y, z, n)
     if wrong > 0 and amount != 0:
         sums.by[AMOUNT] = amount
-        difference(look, sums, n, setting, scratch.relations, y, z, scratch.changed)
+        difference(sentence, sums, n, setting, scratch.relations, y, z, scratch.changed)
     if delta.used[FULL]:
         return NO_CAPACITY
     if alma[ALPHA] > 0 and wrong + lost > 0:
-        take_step(delta, look.w, sums.u, alma)
+        take_step(delta, sentence.w, sums.u, alma)
     end_example(alma)
     stats[TIME] = time
     stats[TOKENS] += n

@@ -212,8 +212,8 @@ def _mean_in(found: Sequence[tuple[np.ndarray, np.ndarray]], lo: int, hi: int) -
 def _united(found: Sequence[tuple[np.ndarray, np.ndarray]], shares: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
     """Sorted keys of all, and the sums of shares of their weights."""
     key, place = np.unique(np.concatenate([key for key, _ in found]), return_inverse=True)
-    parts = [share * w for share, (_, w) in zip(shares, found, strict=True)]
-    return key, np.bincount(place, np.concatenate(parts), len(key)) if len(key) else np.zeros(0)
+    weighted = [share * w for share, (_, w) in zip(shares, found, strict=True)]
+    return key, np.bincount(place, np.concatenate(weighted), len(key)) if len(key) else np.zeros(0)
 
 
 def cells_from(row: np.ndarray, label: np.ndarray, weight: np.ndarray, labels: int) -> Cells:

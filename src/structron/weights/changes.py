@@ -49,7 +49,7 @@ def make_scratch(cells: int) -> MixScratch:
 
 
 @helper(inline=True)
-def ask_for(sparse, sums, head):
+def prefetch_cells(sparse, sums, head):
     """Have the first cells of a row loaded, without waiting for them."""
     if head & CLASSES != DENSE:
         prefetch(sparse.column, np.int64(head >> START), 0)
@@ -116,7 +116,7 @@ def is_as_before(head, old, marks):
 def compare(now, sums, anchored, before, before_sums, known, scratch, found):
     """All changes of sparse rows; anchored, known: the heads of numbered features now and before. Returns how many.
 
-    room: to work with.
+    scratch: to work with.
     """
     n, heads, places, marks = np.int64(0), scratch.heads, scratch.places, scratch.marks
     mark_cells(now, before, marks)
@@ -131,8 +131,8 @@ def compare(now, sums, anchored, before, before_sums, known, scratch, found):
                 if not is_as_before(now.table[k, 1], old, marks):
                     places[count], heads[count] = k, old
                     count += 1
-                    ask_for(now, sums, now.table[k, 1])
-                    ask_for(before, before_sums, old)
+                    prefetch_cells(now, sums, now.table[k, 1])
+                    prefetch_cells(before, before_sums, old)
         for j in range(count):
             k = places[j]
             n = compare_row(now, now.table[k, 1], before, heads[j], now.table[k, 0], found, n)
@@ -210,11 +210,11 @@ def prefetch_entry(sparse, sums, anchored, row, j):
     if j + AHEAD < row.shape[0]:
         name = row[j + AHEAD]
         if name <= np.uint64(anchored.shape[0]):
-            ask_for(sparse, sums, anchored[np.int64(name) - 1, 1])
+            prefetch_cells(sparse, sums, anchored[np.int64(name) - 1, 1])
         else:
             spot = home(sparse.region, name)
             if sparse.table[spot, 0] == name:
-                ask_for(sparse, sums, sparse.table[spot, 1])
+                prefetch_cells(sparse, sums, sparse.table[spot, 1])
 
 
 @kernel
@@ -237,7 +237,7 @@ def mix_known(sparse, sums, anchored, changes, share, scale, time, steps, first,
 
 @kernel
 def mix_rows(sparse, sums, anchored, changes, share, scale, time, steps, first):
-    """Mix the changes from `first` on; returns the number of changes, or where the room ended."""
+    """Mix the changes from `first` on; returns the number of changes, or where the capacity ended."""
     for j in range(first, changes.row.shape[0]):
         if not has_capacity(sparse):
             return np.int64(j)
@@ -259,7 +259,7 @@ def put_row(sparse, table, k, column, w):
 
 @kernel
 def put_rows(sparse, anchored, changes, first):
-    """Set the weights from `first` on; returns the number of weights, or where the room ended."""
+    """Set the weights from `first` on; returns the number of weights, or where the capacity ended."""
     for j in range(first, changes.row.shape[0]):
         if not has_capacity(sparse):
             return np.int64(j)

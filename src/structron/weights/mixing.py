@@ -63,7 +63,7 @@ class Share(NamedTuple):
 
 
 def make_changes(count: int) -> Changes:
-    """Room for so many changes."""
+    """Capacity for so many changes."""
     single, double = (np.empty(count, kind) for kind in (np.float32, np.float64))
     return Changes(np.empty(count, np.uint64), np.empty(count, np.int32), single, single.copy(), double)
 
@@ -84,9 +84,9 @@ def scales_by_change(changes: Sequence[Changes], jobs: int = 1) -> list[np.ndarr
 
 
 def cut(values: np.ndarray, jobs: int) -> list[tuple[int, int]]:
-    """An array in parts, (first, end), one for each thread, or in one if they would be short."""
-    parts = max(1, min(jobs, len(values) // MIN_VALUES_PER_THREAD))
-    return [(len(values) * k // parts, len(values) * (k + 1) // parts) for k in range(parts)]
+    """An array in slices, (first, end), one for each thread, or in one if they would be short."""
+    count = max(1, min(jobs, len(values) // MIN_VALUES_PER_THREAD))
+    return [(len(values) * k // count, len(values) * (k + 1) // count) for k in range(count)]
 
 
 def _places(changes: Sequence[Changes], jobs: int) -> list[np.ndarray]:

@@ -43,7 +43,7 @@ def pack(
         order[np.argsort(-counts_of(column, columns), kind="stable")] = np.arange(columns)
     begin, start = np.zeros(first + len(keys) + 1, np.int64), np.empty(first + len(keys), np.int64)
     np.cumsum(given["weight_count"], out=begin[1:])
-    cells, dense = settle(begin, columns, start)
+    cells, dense = place_rows(begin, columns, start)
     sparse = make_sparse(columns, 1, cells, dense, sums=False)
     sparse.used[:FREE] = len(keys), cells, dense
     region = regions_of(keys)
@@ -94,7 +94,7 @@ def homes(region, keys):
 
 
 @kernel(allocates=True)
-def settle(begin, columns, start):
+def place_rows(begin, columns, start):
     """Where each row is to begin in the store, and how many cells and vectors all of them take.
 
     begin: where the weights of each row begin in the list of all.

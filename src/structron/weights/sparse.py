@@ -154,7 +154,7 @@ def add_row(sparse, head, out, base, ranges, which, number):
 
 
 @helper(inline=True)
-def ask_for_row(sparse, head, ranges, which, number):
+def prefetch_row(sparse, head, ranges, which, number):
     """Have a row loaded that will be added."""
     start, count = np.int64(head >> START), np.int64((head >> COUNT) & COUNTS)
     if head & CLASSES == DENSE:
@@ -365,7 +365,7 @@ def more_dense(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
 
 
 GROWING = (more_keys, more_cells, more_sums, more_dense)
-"""In turn. Each lets go of the array that it makes larger, piece by piece: the store before cannot be used any more."""
+"""In turn. Each frees the array that it makes larger, piece by piece: the store before cannot be used any more."""
 
 
 class Row(NamedTuple):

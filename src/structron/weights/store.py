@@ -149,7 +149,7 @@ class SparseStore:
             u -= total * v.astype(np.float64)
             v *= np.float32(scale)
 
-    def settle(self, time: int, scale: float) -> None:
+    def keep_mean(self, time: int, scale: float) -> None:
         """v ← what `present` makes of it. There are no sums then, and nothing can be added any more."""
         sparse, cells, rows = self.sparse, int(self.sparse.used[CELLS]), int(self.sparse.used[DENSE_ROWS])
         for v, u, used in ((sparse.w, sparse.u[:, None], cells), (sparse.dense, sparse.dense_u, rows)):
@@ -246,12 +246,12 @@ class SparseStore:
             self._reserve(len(broadcast.row) - done)
 
     def _expect(self, new: int) -> None:
-        """Room for all rows that are new: they come in the order of their hashes, so that those of a smaller table
+        """Capacity for all rows that are new: they come in the order of their hashes, so that those of a smaller table
         would all begin at its front, one behind the other."""
         self.grow(new + 2, 0, 0)
 
     def _reserve(self, left: int) -> None:
-        """Twice the room, if weights are left that have none."""
+        """Twice the capacity, if weights are left that have none."""
         if left:
             self.grow(2, 4 * dense_at(self.sparse.dense.shape[1]) + 1, 2)
 
@@ -276,7 +276,7 @@ class AppendBuffer:
             self._arrays[name][lo : lo + len(own)] = own
 
     def arrays(self) -> Tensors:
-        """What was put; the rest of the room is given back, and nothing can be added any more."""
+        """What was put; the rest of the capacity is given back, and nothing can be added any more."""
         for name, array in self._arrays.items():
             array.resize(self._heights[name], refcheck=False)
         return self._arrays
@@ -308,13 +308,13 @@ def by_key(tables: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
             yield [order[own[j] : own[j + 1]] for order, own in zip(orders, ends, strict=True)]
 
 
-def _mean_of(parts: Sequence[tuple[np.ndarray, Row]], columns: int, least: float) -> tuple[np.ndarray, Row]:
+def _mean_of(members: Sequence[tuple[np.ndarray, Row]], columns: int, least: float) -> tuple[np.ndarray, Row]:
     """The mean of sets of rows by sorted keys, without weights of at most `least`, and without empty rows."""
-    keys = parts[0][0] if len(parts) == 1 else np.unique(np.concatenate([keys for keys, _ in parts]))
-    cells = [np.searchsorted(keys, own)[rows.place] * columns + rows.column for own, rows in parts]
-    weight = np.concatenate([rows.weight for _, rows in parts]).astype(np.float64)
+    keys = members[0][0] if len(members) == 1 else np.unique(np.concatenate([keys for keys, _ in members]))
+    cells = [np.searchsorted(keys, own)[rows.place] * columns + rows.column for own, rows in members]
+    weight = np.concatenate([rows.weight for _, rows in members]).astype(np.float64)
     found, inverse = np.unique(np.concatenate(cells), return_inverse=True)
-    mean = (np.bincount(inverse, weight, minlength=len(found)) / len(parts)).astype(np.float32)
+    mean = (np.bincount(inverse, weight, minlength=len(found)) / len(members)).astype(np.float32)
     kept = np.abs(mean) > least
     place, column = np.divmod(found[kept], columns)
     used, place = np.unique(place, return_inverse=True)
@@ -322,7 +322,7 @@ def _mean_of(parts: Sequence[tuple[np.ndarray, Row]], columns: int, least: float
 
 
 def _means(
-    parts: Sequence[tuple[np.ndarray, Row]],
+    members: Sequence[tuple[np.ndarray, Row]],
     places: Sequence[np.ndarray],
     lo: int,
     hi: int,
@@ -334,9 +334,9 @@ def _means(
     own = [(place >= lo) & (place < hi) for place in places]
     cells = [
         place[some].astype(np.int64) * width + rows.column[some]
-        for place, some, (_, rows) in zip(places, own, parts, strict=True)
+        for place, some, (_, rows) in zip(places, own, members, strict=True)
     ]
-    weight = np.concatenate([rows.weight[some] for some, (_, rows) in zip(own, parts, strict=True)])
+    weight = np.concatenate([rows.weight[some] for some, (_, rows) in zip(own, members, strict=True)])
     found, inverse = np.unique(np.concatenate(cells), return_inverse=True)
     mean = (np.bincount(inverse, weight.astype(np.float64), minlength=len(found)) / total).astype(np.float32)
     kept = np.abs(mean) > least
@@ -344,20 +344,20 @@ def _means(
 
 
 def mean_rows(
-    parts: Sequence[tuple[np.ndarray, Row]], first: np.ndarray, least: float = 0.0, total: int | None = None
+    members: Sequence[tuple[np.ndarray, Row]], first: np.ndarray, least: float = 0.0, total: int | None = None
 ) -> tuple[np.ndarray, Row]:
     """The mean of several sets of rows by key, without weights of at most `least`, and without empty rows.
 
     first: keys that come before all others.   total: divide by this instead of the number of sets. Weights are gone
     through in blocks: sorting all of them at once took more memory than learning.
     """
-    keys, inverse = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
-    offsets = np.cumsum([0, *(len(keys) for keys, _ in parts)])
-    places = [inverse[rows.place + lo].astype(np.int32) for (_, rows), lo in zip(parts, offsets, strict=False)]
-    width = 1 + max(int(rows.column.max(initial=0)) for _, rows in parts)
+    keys, inverse = np.unique(np.concatenate([keys for keys, _ in members]), return_inverse=True)
+    offsets = np.cumsum([0, *(len(keys) for keys, _ in members)])
+    places = [inverse[rows.place + lo].astype(np.int32) for (_, rows), lo in zip(members, offsets, strict=False)]
+    width = 1 + max(int(rows.column.max(initial=0)) for _, rows in members)
     blocks = 1 + sum(map(len, places)) // MEAN_BLOCK
     bounds = [len(keys) * k // blocks for k in range(blocks + 1)]
-    found = [_means(parts, places, lo, hi, width, total or len(parts), least) for lo, hi in pairwise(bounds)]
+    found = [_means(members, places, lo, hi, width, total or len(members), least) for lo, hi in pairwise(bounds)]
     cells, mean = (np.concatenate(own) for own in zip(*found, strict=True))
     used, place = np.unique(cells // width, return_inverse=True)
     keys, rows = keys[used], Row(place, (cells % width).astype(np.int32), mean)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from problems import Space, inputs_of, model_of, random_weights, training
 from structron.search.beam import engine
-from structron.search.beam.frontier import BLOCK, MOST_BLOCKS
+from structron.search.beam.frontier import BLOCK_COLUMNS, MOST_BLOCKS
 from structron.tasks.joint.problem import make_problem, make_table
 
 TEMPLATES = ["t[-1]", "c[-1]|t[-1]", "x[0]"]
@@ -53,7 +53,7 @@ def test_learning_is_the_same_as_with_all_columns(beam, monkeypatch):
         while legal := space.legal(golds[k]):
             golds[k] = (*golds[k], int(rng.choice(legal)))
     found = []
-    for blocks_of in (engine.blocks_of, lambda problem, order: (engine.ALL_BLOCKS, BLOCK)):
+    for blocks_of in (engine.blocks_of, lambda problem, order: (engine.ALL_BLOCKS, BLOCK_COLUMNS)):
         monkeypatch.setattr(engine, "blocks_of", blocks_of)
         learner = training(problem, inputs_of(problem, xs, golds), beam, "laso", alma=0.9)
         for _ in range(4):
@@ -67,7 +67,7 @@ def test_learning_is_the_same_as_with_all_columns(beam, monkeypatch):
 def test_very_many_columns_stand_in_larger_blocks():
     problem, _ = many(np.random.default_rng(0), tags=200, chunks=6)
     blocks, block = engine.blocks_of(problem, np.arange(problem.columns)[::-1].copy())
-    assert problem.columns > BLOCK * MOST_BLOCKS
-    assert block > BLOCK
+    assert problem.columns > BLOCK_COLUMNS * MOST_BLOCKS
+    assert block > BLOCK_COLUMNS
     for own, parts in zip(blocks.tolist(), problem.parts.tolist(), strict=True):
         assert own == sum({1 << (problem.columns - 1 - part) // block for part in parts})

@@ -240,11 +240,11 @@ def test_many_nodes_and_edges_need_room():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"views": [1, 2]}, "views: expected a number from 0 on for each of its actions"),
+        ({"views": [1, 2]}, "views: expected a number, 0 or higher, for each action"),
         ({"view": -1}, "views without `view`"),
         ({"lattice": 5}, "lattice: column 5; expected one of 1 … 4"),
         ({"view": 0}, "view: column 0; expected one of 1 … 4"),
-        ({"moves": [1, 0, 0, 0, 0, -1]}, "not for a problem with a stack"),
+        ({"moves": [1, 0, 0, 0, 0, -1]}, "lattice: does not work with a stack"),
     ],
 )
 def test_columns_that_cannot_be(more, message):

@@ -10,7 +10,7 @@ import pytest
 from helpers import run_python
 from problems import chain_advance, chain_problem, inputs_of, learn_pass, model_of, parser_problem, training
 from structron.errors import StructronError
-from structron.search.beam.problem import EXPECTED
+from structron.search.beam.problem import EXPECTED, Walk
 
 X = np.array([[1], [2]], np.int64)
 
@@ -181,6 +181,14 @@ POPS = {"moves": {"L0": 1, "L1": -1}}
 def test_a_walk_finds_correct_actions_that_do_not_fit(options, gold, text):
     with pytest.raises(StructronError, match=says("legal", text) if text != "7" else "7"):
         chain_problem(**options).check(X, gold)
+
+
+@pytest.mark.parametrize(("gold", "wrong"), [([3, 0], 3), ([-1, 0], -1), ([0, 1, 7], 7)])
+def test_a_walk_along_numbers_of_no_action(gold, wrong):
+    with pytest.raises(
+        StructronError, match=says("legal", f"the correct action {wrong} does not exist; expected 0 … 2")
+    ):
+        Walk(chain_problem(), X, 5).run(gold)
 
 
 def test_a_walk_without_fault():

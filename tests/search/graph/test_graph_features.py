@@ -9,9 +9,17 @@ from brute_trees import trees
 from graphs import BITS, NAMES, SETTINGS, Model, make_tree
 from structron.kernels.jit import entry
 from structron.learn.graph import EncodedTrees
-from structron.search.graph.features import look_at
+from structron.search.graph.features import sentence_codes
 from structron.search.graph.parse import keep_best
-from structron.search.graph.templates import FIRST_ORDER, MOST_ATOMS, RANKING, ROLES, SECOND_ORDER, TEMPLATES, settle
+from structron.search.graph.templates import (
+    FIRST_ORDER,
+    MOST_ATOMS,
+    RANKING,
+    ROLES,
+    SECOND_ORDER,
+    TEMPLATES,
+    encode_templates,
+)
 from structron.tasks.graph.parser import possible_relations
 from structron.update.trees import difference, make_sums
 from structron.weights.hashed import shift_of
@@ -31,9 +39,9 @@ def text_of(atom: str, x: np.ndarray, i: int) -> str:
 @pytest.mark.parametrize("group", TEMPLATES)
 def test_features_are_equal_when_their_texts_are(group):
     """Codes of all combinations of words, in all templates of a group: the same if and only if the texts are."""
-    texts, templates = settle(NAMES, list(TEMPLATES))
+    texts, templates = encode_templates(NAMES, list(TEMPLATES))
     n = len(X)
-    look = look_at(templates, X, 0, n, np.zeros(1, np.float32), shift_of(BITS))
+    sentence = sentence_codes(templates, X, 0, n, np.zeros(1, np.float32), shift_of(BITS))
     roles, start, count = ROLES.get(group, "hm"), int(templates.start[group]), int(templates.size[group])
     assert count == len(texts[group]) > 0
     codes: dict[str, int] = {}
@@ -42,13 +50,15 @@ def test_features_are_equal_when_their_texts_are(group):
             place = dict(zip(roles, positions, strict=True))
             text = line + "=" + "|".join(text_of(atom, X, place[atom[0]]) for atom in line.split("|"))
             with np.errstate(over="ignore"):
-                code = sum((look.codes[i, start + k * count + t] for k, i in enumerate(positions)), start=np.uint64(0))
+                code = sum(
+                    (sentence.codes[i, start + k * count + t] for k, i in enumerate(positions)), start=np.uint64(0)
+                )
             assert codes.setdefault(text, int(code)) == int(code)
     assert len(set(codes.values())) == len(codes)
 
 
 def test_templates_without_their_columns():
-    texts, templates = settle(["w", "t"], list(FIRST_ORDER))
+    texts, templates = encode_templates(["w", "t"], list(FIRST_ORDER))
     assert not any("lemma" in line for lines in texts.values() for line in lines)
     assert all(not texts[group] for group in (*SECOND_ORDER, *RANKING))
     assert templates.slots.shape[1] == MOST_ATOMS
@@ -90,12 +100,12 @@ def test_updates_by_hand():
         model = Model(3, 4, setting, labels=2)
         w, u, scratch = np.zeros_like(model.w), np.zeros(len(model.w)), np.zeros(5, np.int64)
         y, z = (make_tree(t, [0] * 4) for t in ([2, 0, 2, 3], [2, 0, 2, 2]))
-        entry(difference)(model.look(w), make_sums(u, 1.0, 3.0), 4, setting, model.relations, y, z, scratch)
+        entry(difference)(model.sentence(w), make_sums(u, 1.0, 3.0), 4, setting, model.relations, y, z, scratch)
         assert np.array_equal(2 * w, u), name
         ahead = model.score([2, 0, 2, 3], [0] * 4) - model.score([2, 0, 2, 2], [0] * 4)
         assert float(model.w.astype(np.float64) @ w) == pytest.approx(ahead, abs=1e-3)
         same = np.zeros_like(w)
-        entry(difference)(model.look(same), make_sums(u, 1.0, 3.0), 4, setting, model.relations, y, y, scratch)
+        entry(difference)(model.sentence(same), make_sums(u, 1.0, 3.0), 4, setting, model.relations, y, y, scratch)
         assert not same.any()
 
 

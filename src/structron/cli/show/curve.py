@@ -7,7 +7,7 @@ from typing import Any
 BLOCKS = " ▁▂▃▄▅▆▇█"
 PLAIN = " ...::::#"
 ROWS = 5
-LEAST = 3
+LEAST_PASSES = 3
 """Passes that make a curve."""
 MAX_WIDTH = 36
 """Columns of a curve; longer trainings are drawn from every n-th pass."""
@@ -35,7 +35,7 @@ def draw(values: Sequence[float], title: str, marks: str = BLOCKS) -> list[str]:
 
 def learning_curve(history: Sequence[dict[str, Any]], metric: str, marks: str = BLOCKS) -> str:
     """The curves of a training side by side; "": too few passes."""
-    if len(history) < LEAST:
+    if len(history) < LEAST_PASSES:
         return ""
     curves = []
     if all("wrong_tokens" in record for record in history):

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from structron.cli.corpus import Corpus
-from structron.io import Sentence
+from structron.io import ColumnSentence
 from structron.text import schemes
 from structron.text.sentences import sentences_of
 
@@ -29,9 +29,9 @@ class Placed(Corpus):
 
     def __init__(self, *given: Any, **options: Any):
         super().__init__(*given, **options)
-        self.sentences: list[Sentence] = []
+        self.sentences: list[ColumnSentence] = []
 
-    def item(self, group: list[Sentence]) -> Any:
+    def item(self, group: list[ColumnSentence]) -> Any:
         self.sentences += group
         return super().item(group)
 

@@ -63,7 +63,7 @@ def parse_sentence(text: str, estimator: Any) -> list[list[str]]:
             if len(fields) == len(names):
                 break
         else:
-            raise StructronError(f"--sentence: token {token!r}; the model reads {'/'.join(needed)}")
+            raise StructronError(f"--sentence: token {token!r}; expected {'/'.join(needed)}, which the model reads")
         given = dict(zip(names, fields, strict=True))
         rows.append([given.get(name, EMPTY) for name in roles.inputs])
     if not rows:

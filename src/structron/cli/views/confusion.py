@@ -7,7 +7,7 @@ from structron.cli.places import check_picture_place, check_places
 from structron.errors import StructronError
 from structron.eval.scores import Confusion
 from structron.io import check_writable, open_output
-from structron.show.charts import MOST, confusion_svg
+from structron.show.charts import MOST_LABELS_DRAWN, confusion_svg
 from structron.text.sentences import Document
 
 
@@ -42,6 +42,6 @@ def check_plot(plot: Path, asked: bool, inputs: dict[str, Any]) -> None:
 
 def draw_confusion(confusion: Confusion, plot: Path) -> None:
     """Write the picture: of many labels those with most mistakes."""
-    shown = confusion.first(MOST)
+    shown = confusion.first(MOST_LABELS_DRAWN)
     with open_output(plot) as out:
         out.write(confusion_svg(shown.labels, shown.counts))

@@ -23,7 +23,7 @@ SPAN = {"rest spread": slice(None), "rest to one symbol": slice(1)}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Variation:
     """What is otherwise than in Table 1. distinct: no two states share their most probable symbol. alike: which
     matrices have one permutation for all rows. swapped: symbols are predicted from states. apart: dev and test data
     come from an HMM of their own. symbols: whether features see them. whole: an item counts if all of it is right."""
@@ -40,24 +40,24 @@ class Reading:
     whole: bool = False
 
 
-READINGS: Mapping[str, Reading] = {
-    "as in Table 1": Reading(),
-    "no filter": Reading(distinct=False),
-    "rest spread": Reading(distinct=False, rest="rest spread"),
-    "rest to one symbol": Reading(distinct=False, rest="rest to one symbol"),
-    "states emit alike": Reading(distinct=False, alike=("emission",)),
-    "one permutation for all rows": Reading(distinct=False, alike=("emission", "transition")),
-    "symbols from states": Reading(distinct=False, swapped=True),
-    "test data of another HMM": Reading(distinct=False, apart=True),
-    "features without symbols": Reading(distinct=False, symbols=False),
-    "items in one order": Reading(distinct=False, shuffle=False),
-    "first pass": Reading(distinct=False, passes=1),
-    "70 items": Reading(distinct=False, train=70),
-    "whole items": Reading(distinct=False, whole=True),
+READINGS: Mapping[str, Variation] = {
+    "as in Table 1": Variation(),
+    "no filter": Variation(distinct=False),
+    "rest spread": Variation(distinct=False, rest="rest spread"),
+    "rest to one symbol": Variation(distinct=False, rest="rest to one symbol"),
+    "states emit alike": Variation(distinct=False, alike=("emission",)),
+    "one permutation for all rows": Variation(distinct=False, alike=("emission", "transition")),
+    "symbols from states": Variation(distinct=False, swapped=True),
+    "test data of another HMM": Variation(distinct=False, apart=True),
+    "features without symbols": Variation(distinct=False, symbols=False),
+    "items in one order": Variation(distinct=False, shuffle=False),
+    "first pass": Variation(distinct=False, passes=1),
+    "70 items": Variation(distinct=False, train=70),
+    "whole items": Variation(distinct=False, whole=True),
 }
 
 
-def hmm_of(setup: str, reading: Reading, rng: np.random.Generator) -> HMM:
+def hmm_of(setup: str, reading: Variation, rng: np.random.Generator) -> HMM:
     transition, emission = (np.array(row) for row in SETUPS[setup])
     if reading.rest is not None:
         empty = np.flatnonzero(emission == 0)[SPAN[reading.rest]]
@@ -70,7 +70,7 @@ def _alike(matrix: Floats) -> Floats:
     return np.broadcast_to(matrix[0], matrix.shape).copy()
 
 
-def data_of(setup: str, number: int, reading: Reading, items: Items) -> tuple[Dataset, Callable[[np.ndarray], Any]]:
+def data_of(setup: str, number: int, reading: Variation, items: Items) -> tuple[Dataset, Callable[[np.ndarray], Any]]:
     """A data set (as in Table 1: the same one), and what the HMM behind its dev and test data would say."""
     rng = np.random.default_rng([0, list(SETUPS).index(setup), number])
     hmm = hmm_of(setup, reading, rng)

@@ -14,7 +14,7 @@ ROOM = 0.08
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Method:
     """A method: the paper's figure, ours, and the ends of our interval; None: there is none."""
 
     name: str
@@ -31,12 +31,12 @@ class Picture:
 
     title: str
     unit: str
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Method] = field(default_factory=list)
     same: bool = False
 
     def add(self, name: str, paper: float | None = None, ours: float | None = None, ends: Bounds | None = None) -> None:
         low, high = ends or (None, None)
-        self.rows.append(Row(name, paper, ours, low, high))
+        self.rows.append(Method(name, paper, ours, low, high))
 
     def svg(self) -> str:
         theirs = [row.paper for row in self.rows if row.paper is not None]

@@ -30,7 +30,7 @@ REMEMBERED = 3
 PAIR = "&y"
 
 
-class Features:
+class CorpusFeatures:
     """Some templates over a corpus: which features there are, and where they fire."""
 
     def __init__(self, corpus: EntityCorpus, templates: Sequence[str]):
@@ -52,8 +52,8 @@ class EdgeCrf:
 
     def __init__(self, corpus: EntityCorpus):
         templates = templates_of(corpus.columns)
-        self.nodes = Features(corpus, [text for text in templates if not text.endswith(PAIR)])
-        self.edges = Features(corpus, [text.removesuffix(PAIR) for text in templates if text.endswith(PAIR)])
+        self.nodes = CorpusFeatures(corpus, [text for text in templates if not text.endswith(PAIR)])
+        self.edges = CorpusFeatures(corpus, [text.removesuffix(PAIR) for text in templates if text.endswith(PAIR)])
         self.labels = corpus.labels()
         y, rows = len(self.labels), sentences_of(corpus.train)
         self.shapes = [(self.nodes.size, y), (self.edges.size, y * y), (y + 1, y)]

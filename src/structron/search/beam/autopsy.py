@@ -47,13 +47,13 @@ def fault_in(problem: SearchProblem, inputs: Inputs, remains: Remains) -> Struct
 
 def _visit(walk: Walk, row: int, below: list[int]) -> int:
     """Call everything that a search may call of a state; returns about how many calls that were."""
-    walk.look(row)
+    walk.compute_atoms(row)
     tail, calls = int(walk.states[row, TAIL]), 2
     for action in walk.legal(row) or ():
         for place in below if walk.problem.moves[action] == POP and below else [tail]:
             walk.states[row, TAIL] = place
             new = walk.step(row, action)
-            walk.look(new)
+            walk.compute_atoms(new)
             walk.legal(new)
             walk.used = new
             calls += 3

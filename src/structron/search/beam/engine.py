@@ -16,7 +16,7 @@ from structron.search.beam.frontier import (
     BAD_ACTION,
     BAD_GOLD,
     BAD_ORDER,
-    BLOCK,
+    BLOCK_COLUMNS,
     DEAD_END,
     ENDLESS,
     EXAMPLE,
@@ -80,8 +80,8 @@ def make_inputs(
 def blocks_of(problem: SearchProblem, order: np.ndarray) -> tuple[np.ndarray, int]:
     """The blocks of columns that each action's score needs, and their size; empty where all are looked at anyway."""
     if problem.view >= 0 or problem.columns <= MANY_COLUMNS:
-        return ALL_BLOCKS, BLOCK
-    block = BLOCK
+        return ALL_BLOCKS, BLOCK_COLUMNS
+    block = BLOCK_COLUMNS
     while MOST_BLOCKS * block < problem.columns:
         block *= 2
     bits = np.uint64(1) << (order[problem.parts] // block).astype(np.uint64)
@@ -105,7 +105,7 @@ class BeamScratch:
         self.memory: Memory = make_memory(engine.problem.columns, *sizes, *shape)
 
     def fit(self, steps: int) -> None:
-        """Room for examples of so many steps."""
+        """Scratch memory for examples of so many steps."""
         if steps > self.steps or not self.rows:
             self.steps = max(steps, self.steps, 64)
             self.rows = max(self.rows, (self.steps + 2) * (min(self.wide, 64) + 2))
@@ -119,7 +119,7 @@ class BeamScratch:
         self.trace = make_trace(self.steps, self.wide if self.engine.keep else 0)
 
     def grow(self, trouble: int) -> None:
-        """More room; the states so far are kept, since a search may go on from gold's."""
+        """More scratch memory; the states so far are kept, since a search may go on from gold's."""
         if trouble == MORE_BEAM:
             self.candidates *= 4
             if self.wide < self.engine.beam:
@@ -244,7 +244,7 @@ class Engine:
             given = self.given(inputs, sparse, anchored)
             place = self.call(DECODE, given, place, hi, out, out_ptr, lengths, scores, trouble)
             if place < hi:
-                self.settle(int(trouble[0]), int(trouble[1]), place, self.scratch(inputs))
+                self.grow_or_fail(int(trouble[0]), int(trouble[1]), place, self.scratch(inputs))
         return out, out_ptr, lengths, scores
 
     def nbest(
@@ -269,7 +269,7 @@ class Engine:
             if place < hi and trouble[0] == MORE_OUT:
                 lists = lists.grown()
             elif place < hi:
-                self.settle(int(trouble[0]), int(trouble[1]), place, self.scratch(inputs))
+                self.grow_or_fail(int(trouble[0]), int(trouble[1]), place, self.scratch(inputs))
         return lists.of(lo, hi)
 
     def anchored(self, inputs: Inputs, anchored: Anchored) -> Anchored:
@@ -339,7 +339,9 @@ class Engine:
             return interruptible(named, problem.name)
         return interruptible(lambda: guard.watch(named, inputs), problem.name)
 
-    def settle(self, trouble: int, step: int, example: int, scratch: BeamScratch, inputs: Inputs | None = None) -> None:
+    def grow_or_fail(
+        self, trouble: int, step: int, example: int, scratch: BeamScratch, inputs: Inputs | None = None
+    ) -> None:
         """Make room, or raise the error that a search ended with. inputs: those that it learned from."""
         if trouble in (MORE_ROWS, MORE_LISTS, MORE_BEAM):
             scratch.grow(trouble)

@@ -46,7 +46,7 @@ COUNTED = 2
 """In `BeamSettings.merge`: of the k best candidates the equivalent ones are merged, and no others move up."""
 INFINITE = 1 << 40
 """The beam of a search without one."""
-BLOCK, MOST_BLOCKS = 8, 64
+BLOCK_COLUMNS, MOST_BLOCKS = 8, 64
 """Columns of weights that are looked at together or not at all, or a multiple of that; how many such blocks are told
 apart."""
 HEADS = 1 << 9
@@ -124,7 +124,7 @@ class BeamSettings(NamedTuple):
 
 @by_reference
 class Memory(NamedTuple):
-    """Remembered sums of feature groups, and working room; see scores.py."""
+    """Remembered sums of feature groups, and scratch memory; see scores.py."""
 
     key: Keys3  # uint64[groups + 1, slots, 2]: of a group's atoms and the clock, and the last batch that needed
     # it; the last group: tokens
@@ -261,7 +261,7 @@ def make_memory(
 
 
 def make_trace(steps: int, keep: int = 0) -> Trace:
-    """Room for so many steps; keep: the width of beams whose rows are to be kept."""
+    """Capacity for so many steps; keep: the width of beams whose rows are to be kept."""
     best, gold = (np.zeros(steps + 2) for _ in range(2))
     alive, right, top, gold_row, sizes = (np.zeros(steps + 2, np.int64) for _ in range(5))
     kept = np.zeros((steps + 2 if keep else 0, keep), np.int64)
@@ -269,7 +269,7 @@ def make_trace(steps: int, keep: int = 0) -> Trace:
 
 
 def make_frontier(rows: int, wide: int, candidates: int, steps: int, width: int, atoms: int, actions: int) -> Frontier:
-    """Room for so many states in all, states in a beam, candidates of a step and steps."""
+    """Capacity for so many states in all, states in a beam, candidates of a step and steps."""
     if rows > MAX_ROWS:
         raise StructronError(f"search: more than {MAX_ROWS} states for one example; expected a narrower --beam")
     return Frontier(

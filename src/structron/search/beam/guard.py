@@ -294,7 +294,7 @@ FUNCTIONS: dict[str, Callable] = {"start": start, "legal": legal, "advance": adv
 
 
 def guard_for(what: str, signature: Any) -> Any:
-    """What the engine gets instead of a user's function; it takes Python's lock, so it does not let go of it."""
+    """What the engine gets instead of a user's function; it takes Python's lock, so it does not release it."""
     kernel: Any
     try:
         kernel = njit(cache=True)(FUNCTIONS[what])

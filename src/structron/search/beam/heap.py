@@ -1,4 +1,4 @@
-"""The best candidates of a step: a heap of fixed room with the worst on top, then sorted, best first.
+"""The best candidates of a step: a heap of fixed capacity with the worst on top, then sorted, best first.
 
 A candidate is a row of `rank` (SCORE, GAIN) and one of `heap` (BACK, ACTION, PLACE, ORDER). Of equal scores the one
 offered first is better, so a search gives the same result everywhere.

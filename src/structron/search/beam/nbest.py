@@ -29,7 +29,7 @@ class Lists(NamedTuple):
     used: Ints  # int64[2]: derivations and actions so far
 
     def grown(self) -> "Lists":
-        """Twice the room, with what was found so far."""
+        """Twice the capacity, with what was found so far."""
         lengths, scores, actions = (np.concatenate([array, np.zeros_like(array)]) for array in self[1:4])
         return Lists(self.counts, lengths, scores, actions, self.used)
 
@@ -43,7 +43,7 @@ class Lists(NamedTuple):
 
 
 def make_lists(examples: int) -> Lists:
-    """Room to begin with; it grows."""
+    """Capacity to begin with; it grows."""
     counts, lengths, actions = (np.zeros(size, np.int64) for size in (examples, 1 << 10, 1 << 14))
     return Lists(counts, lengths, np.zeros(1 << 10), actions, np.zeros(2, np.int64))
 

@@ -247,7 +247,7 @@ class SearchProblem:
                 raise StructronError(f"{self.name}: actions: {quoted(action)} is not a name; expected a list of names")
         if len(set(found)) < len(found):
             twice = next(action for number, action in enumerate(found) if action in found[:number])
-            raise StructronError(f"{self.name}: actions: {twice!r} is there twice; expected different names")
+            raise StructronError(f"{self.name}: actions: {twice!r} occurs twice; expected different names")
         return found
 
     def _sizes(self, atom_names: Any) -> dict[str, int]:
@@ -262,7 +262,7 @@ class SearchProblem:
 
     def _check_columns(self) -> None:
         if self.views.shape != (len(self.actions),) or (self.views < 0).any():
-            raise StructronError(f"{self.name}: views: expected a number from 0 on for each of its actions")
+            raise StructronError(f"{self.name}: views: expected a number, 0 or higher, for each action")
         self._whole("views", self.views.max(), 0, MAX_COLUMNS)
         if self.view < 0 and self.views.any():
             raise StructronError(f"{self.name}: views without `view`; expected the column in which atoms find them")
@@ -271,9 +271,9 @@ class SearchProblem:
             if not isinstance(column, int | np.integer) or column == TAIL or column >= self.width:
                 raise StructronError(f"{self.name}: {what}: column {column}; expected one of 1 … {self.width - 1}")
         if self.lattice >= 0 and self.moves.any():
-            raise StructronError(f"{self.name}: lattice: not for a problem with a stack (moves)")
+            raise StructronError(f"{self.name}: lattice: does not work with a stack (moves)")
         if self.exchangeable and self.moves.any():
-            raise StructronError(f"{self.name}: exchangeable: not for a problem with a stack (moves)")
+            raise StructronError(f"{self.name}: exchangeable: does not work with a stack (moves)")
 
     def _check_signature(self, what: str, function: Callable) -> None:
         expected = EXPECTED[what]
@@ -323,6 +323,12 @@ class SearchProblem:
         """The same problem, whose functions are watched in every search (see guard.py)."""
         found = copy(self)
         found.guard, found._pointers = Guard(self), None
+        return found
+
+    def with_legal(self, legal: Callable) -> "SearchProblem":
+        """The same problem with another `legal`."""
+        found = copy(self)
+        found.functions, found._pointers = self.functions | {"legal": legal}, None
         return found
 
     @property
@@ -415,7 +421,7 @@ class Walk:
             if not legal:
                 return
             row = self.step(row, int(random.choice(others or legal)))
-            self.look(row)
+            self.compute_atoms(row)
         raise self.endless()
 
     def endless(self) -> StructronError:
@@ -435,7 +441,7 @@ class Walk:
         self.judge("start", check_filled, self.states[0])
         self.states[0, TAIL] = -1
         self._settle_view(0)
-        self.look(0)
+        self.compute_atoms(0)
         return 0
 
     def _settle_view(self, row: int) -> None:
@@ -445,8 +451,12 @@ class Walk:
     def run(self, gold: list[int]) -> None:
         """Follow the correct actions."""
         problem, row = self.problem, self.begin()
+        for action in gold:
+            if not 0 <= action < len(problem.actions):
+                there = f"expected 0 … {len(problem.actions) - 1}"
+                raise self.fail("legal", f"the correct action {action} does not exist; {there}")
         for step in range(self.limit + 1):
-            self.look(row)
+            self.compute_atoms(row)
             legal = self.legal(row)
             if legal is None:
                 raise self.fail("legal", f"the correct state is a dead end: {described(problem, self.states[row])}")
@@ -462,8 +472,6 @@ class Walk:
                     f"{described(problem, self.states[row])}; are there too few actions?{self.steady()}",
                 )
             action = gold[step]
-            if not 0 <= action < len(problem.actions):
-                raise self.fail("legal", f"the correct action {action} is none of {len(problem.actions)}")
             if action not in legal:
                 some = ", ".join(repr(problem.actions[other]) for other in legal[:8])
                 raise self.fail(
@@ -474,7 +482,7 @@ class Walk:
             row = self.step(row, action)
         raise self.endless()
 
-    def look(self, row: int) -> None:
+    def compute_atoms(self, row: int) -> None:
         out = np.full(len(self.problem.composition.atoms), GUARD, np.int64)
         self.call("atoms", row, out)
         self.judge("atoms", check_atoms, out)
@@ -487,7 +495,7 @@ class Walk:
         found = out[: max(number, 0)].tolist()
         for view in sorted({int(self.problem.views[action]) for action in found}) if self.problem.view >= 0 else ():
             self.states[row, self.problem.view] = view
-            self.look(row)
+            self.compute_atoms(row)
             self.states[row, self.problem.view] = 0
         return None if number < 0 else found
 
@@ -501,7 +509,7 @@ class Walk:
         node = self.problem.lattice
         if node >= 0 and not 0 <= self.states[row, node] < self.states[new, node]:
             numbers = f"{self.states[row, node]} and then {self.states[new, node]}"
-            raise self.fail("advance", f"column {node} (lattice) is {numbers}: it must grow, from 0 on")
+            raise self.fail("advance", f"column {node} (lattice) is {numbers}: it must be 0 or higher, and grow")
         below = int(self.states[row, TAIL])
         if move < 0 and below < 0:
             raise self.fail("legal", f"{self.problem.actions[action]!r} pops an empty stack")

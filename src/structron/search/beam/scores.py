@@ -18,7 +18,7 @@ from structron.kernels.table import ABSENT, MULTIPLIER, SEED, mix
 from structron.search.beam.frontier import MOST_BLOCKS
 from structron.search.beam.signatures import SCORE
 from structron.search.beam.states import feature_key, hash_groups
-from structron.weights.sparse import add_row, after, ask_for_row, find, home
+from structron.weights.sparse import add_row, after, find, home, prefetch_row
 
 CLOCK, BATCH, ASKED, WANTED, RANGES = range(5)
 """Places in `clock`: how often the weights have changed (older memories do not count); the number of the batch of
@@ -115,7 +115,7 @@ def read_heads(anchored, sparse, first, last, memory, which, number):
         memory.heads[j] = anchored.table[anchored.numbers[first + j], 1]
     for j in range(count):
         if memory.heads[j] != ABSENT:
-            ask_for_row(sparse, memory.heads[j], memory.ranges, which, number)
+            prefetch_row(sparse, memory.heads[j], memory.ranges, which, number)
     return count
 
 
@@ -257,7 +257,7 @@ def add_pending(sparse, memory):
         if k >= 0:
             head = table[k, 1]
             which, number = ranges_of(memory, memory.owner[j])
-            ask_for_row(sparse, head, memory.ranges, which, number)
+            prefetch_row(sparse, head, memory.ranges, which, number)
             memory.heads[count] = head
             memory.owner[count] = memory.owner[j]
             count += 1

@@ -133,7 +133,7 @@ def search(score_view, start, legal, advance, atoms, given, e, guide):
 
 @helper
 def candidates(score_view, legal, atoms, given, example, guide, step, now, count, scratch):
-    """{ s ∘ a | s in B_{i-1}, a in legal(s) }: the best `room` of them are in the heap.
+    """{ s ∘ a | s in B_{i-1}, a in legal(s) }: the best of them, as many as it holds, are in the heap.
 
     Returns how it ended, how many are in the heap, how many were made, how many states are not final, and what the
     correct action gains in gold's own state, beside the beam (b = -1).

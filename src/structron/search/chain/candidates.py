@@ -35,7 +35,7 @@ def check_labels(labels: int) -> None:
         raise StructronError(f"labels: {labels}; expected at most {MOST_LABELS} for n-best labellings")
 
 
-class Labellings(NamedTuple):
+class NBestLabellings(NamedTuple):
     """The labellings found for a document, best first."""
 
     rows: np.ndarray  # int16[found, tokens]: numbers of labels
@@ -52,8 +52,8 @@ class Reranking(NamedTuple):
     first: int  # the number of the first document among the phrases
     g: Doubles  # float64[features]: their weights
     kinds: int  # classes of entities, and none
-    counts: Counts  # room
-    values: Doubles2  # float64[n, features]: room
+    counts: Counts  # scratch
+    values: Doubles2  # float64[n, features]: scratch
 
 
 class Candidates:
@@ -69,13 +69,13 @@ class Candidates:
         self.work = make_work(longest, labels, stride, order) if work is None else work
         self.growing = GrowingScratch(make_trellis(tokens, labels, stride, order), self.work, labels, order)
 
-    def find(self, weights: Weights, lo: int, hi: int, n: int) -> Iterator[Labellings]:
+    def find(self, weights: Weights, lo: int, hi: int, n: int) -> Iterator[NBestLabellings]:
         """The n best labellings of documents lo … hi-1, or all that one has if there are fewer."""
         cells = n * (self.chains.starts[self.units] - self.chains.starts[self.units[lo]])
         while lo < hi:
             stop = min(hi, max(lo + 1, int(np.searchsorted(cells, cells[lo] + TOGETHER, "right")) - 1))
             for found in n_best_of(self.chains, weights, self.units[lo : stop + 1], n, self.growing):
-                yield Labellings(*found)
+                yield NBestLabellings(*found)
             lo = stop
 
     def choose(self, weights: Weights, n: int, features: tuple[Any, ...], out: np.ndarray, scores: np.ndarray) -> None:
@@ -97,7 +97,8 @@ class Candidates:
 def choose_labels(
     search, n_best, features, chains, weights, order, units, labels, n, work, trellis, scratch, given, done, out, scores
 ):
-    """`Candidates.choose` from document `done` on; returns the document at which room ran out, or how many there are.
+    """`Candidates.choose` from document `done` on; returns the document at which the capacity ran
+    out, or how many there are.
 
     Where no labelling has document features, the best is best.
     """

@@ -8,7 +8,7 @@ after y. Row fixed + j is that of feature j. It has a weight for each piece that
 learned of Number=Sing holds in all labels that have it; most labels are their only piece. Where a token has one choice,
 its features say nothing of the decision and are not looked at: a score is short of a constant there.
 
-    learning      cells ──score_cells──▶ room.local ──search──▶ room.z
+    learning      cells ──score_cells──▶ scratch.local ──search──▶ scratch.z
     prediction    rows  ──score_rows───▶     "          "         "
 
 Both add up the same weights in the same order.
@@ -157,8 +157,8 @@ def score_rows(lattice, rows, labels, fixed, start, stop, scratch):
 
 @helper
 def search(lattice, pairs, labels, paired, s, scratch):
-    """The best labelling of sentence s in room.z, and its score, where room.local is filled. pairs: a table with the
-    weights of label pairs.   paired: whether they have any."""
+    """The best labelling of sentence s in scratch.z, and its score, where scratch.local is filled. pairs: a table with
+    the weights of label pairs.   paired: whether they have any."""
     start, stop = lattice.starts[s], lattice.starts[s + 1]
     if start == stop:
         return np.float32(0)
@@ -260,7 +260,7 @@ def decode_with_margins(
 
 
 def make_scratch(lattice: Lattice, labels: Labels) -> ChoiceScratch:
-    """Room for the longest sentence."""
+    """Scratch memory for the longest sentence."""
     choices = int(np.diff(lattice.first[lattice.starts]).max(initial=1))
     tokens = int(np.diff(lattice.starts).max(initial=1))
     local, best, after, given = (np.zeros(size, np.float32) for size in (choices, choices, choices, labels.width))

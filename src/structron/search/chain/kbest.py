@@ -123,11 +123,11 @@ class Near(NamedTuple):
 
     scene: CostContext
     choices: Choices
-    z: Ints  # int64[n]: room for labels
+    z: Ints  # int64[n]: scratch memory for labels
 
 
 def make_trellis(rows: int, labels: int, stride: int, order: int) -> Trellis:
-    """Room for a document of so many tokens."""
+    """Scratch memory for a document of so many tokens."""
     rows = max(rows, 1)
     return Trellis(
         np.zeros((rows * labels if order == 2 else rows, stride), np.float32),
@@ -145,17 +145,18 @@ def make_scene(searched: Trellis | Work, work: Work, labels: int, order: int) ->
 
 
 def make_choices(scratch: int) -> Choices:
-    """Room for choices."""
+    """Scratch memory for choices."""
     return Choices(np.empty(scratch), *(np.empty(scratch, np.int64) for _ in range(3)))
 
 
 def make_near(work: Work, labels: int, order: int) -> Near:
-    """Room for the second best labels of sentences that are searched with this memory."""
+    """Scratch memory for the second best labels of sentences that are searched with this memory."""
     return Near(make_scene(work, work, labels, order), make_choices(1 + labels * labels), np.empty_like(work.z))
 
 
 def make_scratch(n: int, trellis: Trellis, work: Work, labels: int, order: int, times: int = 1) -> NBestScratch:
-    """Room for the n best labellings of documents that fit the trellis; times: how much more than at first."""
+    """Scratch memory for the n best labellings of documents that fit the trellis; times: how much more than at
+    first."""
     rows, scratch = len(trellis.z), times * (FIRST_CAPACITY + (2 * len(work.z) + EACH * n) * labels)
     every = times * min(2 * rows * labels, MOST_AT_FIRST)
     parent, choice, heap = (np.empty(scratch, np.int64) for _ in range(3))
@@ -443,7 +444,7 @@ def select_least(loss, count, heap, most):
 
 @ir_inline
 def main_choices(chains, weights, lo, hi, most, z, scratch):
-    """room.main: the `most` choices of least loss that lead away from the best labelling z, in the order of their
+    """scratch.main: the `most` choices of least loss that lead away from the best labelling z, in the order of their
     loss. Returns how many there are, or NO_ROOM."""
     scene, least, heap, every, main = scratch.scene, scratch.least, scratch.heap, scratch.every, scratch.main
     tokens, labels = chains.starts[hi] - chains.starts[lo], scene.ways.shape[0]
@@ -569,8 +570,8 @@ N_BEST = types.int64(
 def n_best(chains, weights, lo, hi, n, total, trellis, scratch):
     """The n best labellings of the document of sentences lo … hi-1, which the caller has searched (`fill_trellis`).
 
-    The best is trellis.z and scores `total`; the others differ from it as room.differences say, room.losses[k]: by how
-    much they score less. Returns how many there are, or NO_ROOM.
+    The best is trellis.z and scores `total`; the others differ from it as scratch.differences say, scratch.losses[k]:
+    by how much they score less. Returns how many there are, or NO_ROOM.
     """
     scratch.losses[0] = 0.0
     scratch.differences.ptr[0] = scratch.differences.ptr[1] = 0
@@ -615,8 +616,8 @@ def write_n_best(
     losses,
     scores,
 ):
-    """`n_best` of documents done … last-1 with all labellings written out. Returns the document at which room ran out,
-    or `last`.
+    """`n_best` of documents done … last-1 with all labellings written out. Returns the document at which the capacity
+    ran out, or `last`.
 
     counts[u], scores[u]: how many document u has, and the score of its best. losses[u, k]: by how much labelling k is
     worse. rows: those of one document after the other, room for n of each.
@@ -642,7 +643,7 @@ WRITE_N_BEST = WithFunctionPointers(write_n_best, SEARCH, N_BEST)
 
 
 class GrowingScratch:
-    """Room for the n best labellings of documents, which grows; transitions are those in `work`."""
+    """Scratch memory for the n best labellings of documents, which grows; transitions are those in `work`."""
 
     def __init__(self, trellis: Trellis, work: Work, labels: int, order: int):
         self.trellis, self.work, self.labels, self.order = trellis, work, labels, order
@@ -650,14 +651,14 @@ class GrowingScratch:
         self.scratch: Any = None
 
     def of(self, n: int) -> NBestScratch:
-        """Room for n labellings."""
+        """Capacity for n labellings."""
         if n > self.n:
             self.n, self.times = n, max(self.times, 1)
             self._make()
         return self.scratch
 
     def grow(self) -> None:
-        """Twice the room."""
+        """Twice the capacity."""
         self.times *= 2
         self._make()
 

@@ -45,7 +45,7 @@ def put_margins(chains, weights, order, start, n, labels, work, beta, through, o
     """out[token] for the sentence of n tokens from `start` on, just searched without skipping.
 
     table[token, label]: how far the best labelling with this label is behind the best of all, if it has rows.
-    beta[here, p, y]: of the labels p, y (of y alone at order 1 and at the first token: p = 0). through: room.
+    beta[here, p, y]: of the labels p, y (of y alone at order 1 and at the first token: p = 0). through: scratch memory.
     """
     alpha, z, wide = work.alpha, work.z, order == 2
     for here in range(2):

@@ -296,7 +296,7 @@ def add_rows(w, rows, first, count, node, i):
 
 
 @helper(inline=True)
-def ask_for_rows(chains, weights, token, k, rows, first):
+def prefetch_rows(chains, weights, token, k, rows, first):
     """rows[first:] = the rows of a token's features from the k-th on, asked for but not waited for.
 
     Returns how many there are, and the feature after the last.
@@ -327,7 +327,7 @@ def score_nodes(chains, weights, start, n, work):
     masked = chains.mask_of.shape[0] > 0
     ahead, next_k = 0, ptr[start]
     if not weighted and n > 0:
-        ahead, next_k = ask_for_rows(chains, weights, start, next_k, rows, NONE)
+        ahead, next_k = prefetch_rows(chains, weights, start, next_k, rows, NONE)
     for i in range(n):
         for y in range(stride):
             node[i, y] = np.float32(0)
@@ -341,10 +341,10 @@ def score_nodes(chains, weights, start, n, work):
             count, k = ahead, next_k
             if i + 1 < n:
                 first = (i + 1) % 2 * scratch
-                ahead, next_k = ask_for_rows(chains, weights, start + i + 1, ptr[start + i + 1], rows, first)
+                ahead, next_k = prefetch_rows(chains, weights, start + i + 1, ptr[start + i + 1], rows, first)
             add_rows(w, rows, i % 2 * scratch, count, node, i)
             while k < ptr[start + i + 1]:
-                count, k = ask_for_rows(chains, weights, start + i, k, rows, i % 2 * scratch)
+                count, k = prefetch_rows(chains, weights, start + i, k, rows, i % 2 * scratch)
                 add_rows(w, rows, i % 2 * scratch, count, node, i)
         if masked and chains.mask_of[start + i] > 0:
             mask = chains.mask_of[start + i]

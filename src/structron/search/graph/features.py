@@ -35,9 +35,9 @@ ROOT = np.uint64(0xFFFFFFFF)
 
 
 @by_reference
-class Look(NamedTuple):
-    """A sentence as kernels see it, the weights, and room for the rows of one group. Room for one sentence after the
-    other."""
+class SentenceCodes(NamedTuple):
+    """A sentence as kernels see it, the weights, and scratch memory for the rows of one group. Used for one sentence
+    after the other."""
 
     templates: Codes
     codes: Keys2  # uint64[n + 2, columns]
@@ -45,37 +45,37 @@ class Look(NamedTuple):
     w: Floats  # float32[cells]
     shift: Annotated[np.uint64, types.uint64]  # see row_of
     rows: Keys  # uint64[(n + 2) · columns]
-    kinds: Ints  # int64[n + 1]      room for the tags between two words, see scores.gather_tags
+    kinds: Ints  # int64[n + 1]      scratch memory for the tags between two words, see scores.gather_tags
     marks: Ints  # int64[largest tag + 2]
-    values: Keys  # uint64[slots]    room for the codes of one word, see `encode`
+    values: Keys  # uint64[slots]    scratch memory for the codes of one word, see `encode`
     sums: Keys  # uint64[kinds of sums]
 
 
-def make_look(templates: Codes, words: int, tags: int, w: np.ndarray, shift: np.uint64) -> Look:
-    """Room for sentences of up to so many words, whose tags are below `tags`."""
+def make_sentence_codes(templates: Codes, words: int, tags: int, w: np.ndarray, shift: np.uint64) -> SentenceCodes:
+    """Scratch memory for sentences of up to so many words, whose tags are below `tags`."""
     columns, kinds = len(templates.factor), len(templates.slots)
     codes, rows = np.empty((words + 2, columns), np.uint64), np.empty((words + 2) * columns, np.uint64)
     sizes = (words + 2, words + 1, tags + 1)
     tags_of, between, marks = (np.zeros(size, np.int64) for size in sizes)
     values, sums = np.zeros(len(templates.slot_salt), np.uint64), np.zeros(kinds, np.uint64)
-    return Look(templates, codes, tags_of, w, shift, rows, between, marks, values, sums)
+    return SentenceCodes(templates, codes, tags_of, w, shift, rows, between, marks, values, sums)
 
 
-def look_at(templates: Codes, x: np.ndarray, lo: int, n: int, w: np.ndarray, shift: np.uint64) -> Look:
+def sentence_codes(templates: Codes, x: np.ndarray, lo: int, n: int, w: np.ndarray, shift: np.uint64) -> SentenceCodes:
     """The sentence of the words x[lo : lo + n]."""
-    look = make_look(templates, n, int(x[:, TAG].max(initial=0)) + 1, w, shift)
-    entry(encode)(look, x, lo, n)
-    return look
+    sentence = make_sentence_codes(templates, n, int(x[:, TAG].max(initial=0)) + 1, w, shift)
+    entry(encode)(sentence, x, lo, n)
+    return sentence
 
 
 @helper
-def encode(look, x, lo, n):
+def encode(sentence, x, lo, n):
     """The tags of a sentence's words, and their codes in all columns of the templates. Many columns add up the same
     slots."""
-    templates, codes, values, sums = look.templates, look.codes, look.values, look.sums
+    templates, codes, values, sums = sentence.templates, sentence.codes, sentence.values, sentence.sums
     slots, kinds = templates.slot_column.shape[0], templates.slots.shape[0]
     for i in range(n + 2):
-        look.tags[i] = x[lo + i - 1, TAG] if 1 <= i <= n else 0
+        sentence.tags[i] = x[lo + i - 1, TAG] if 1 <= i <= n else 0
         for k in range(slots):
             j = i + templates.slot_offset[k]
             value = np.uint64(0)
@@ -121,34 +121,36 @@ def order_of(g, h, m):
 
 
 @helper
-def rows_of_two(look, at, group, h, m, more):
+def rows_of_two(sentence, at, group, h, m, more):
     """Put the rows of a group of head and word, of which it may look at one only, behind the first `at` rows.
 
     more: added to every code. Returns how many rows there are then, as all that follow.
     """
-    count, head = look.templates.size[group], look.templates.start[group]
+    count, head = sentence.templates.size[group], sentence.templates.start[group]
     word = head + count
     for t in range(count):
-        look.rows[at + t] = row_of(look.codes[h, head + t] + look.codes[m, word + t] + more, look.shift)
+        sentence.rows[at + t] = row_of(sentence.codes[h, head + t] + sentence.codes[m, word + t] + more, sentence.shift)
     return at + count
 
 
 @helper
-def rows_of_three(look, at, group, i, j, k, more):
+def rows_of_three(sentence, at, group, i, j, k, more):
     """The same for three words, in the order of the group's roles."""
-    codes, count, first = look.codes, look.templates.size[group], look.templates.start[group]
+    codes, count, first = sentence.codes, sentence.templates.size[group], sentence.templates.start[group]
     second, third = first + count, first + 2 * count
     for t in range(count):
-        look.rows[at + t] = row_of(codes[i, first + t] + codes[j, second + t] + codes[k, third + t] + more, look.shift)
+        sentence.rows[at + t] = row_of(
+            codes[i, first + t] + codes[j, second + t] + codes[k, third + t] + more, sentence.shift
+        )
     return at + count
 
 
 @helper
-def rows_of_four(look, at, group, g, h, s, m):
+def rows_of_four(sentence, at, group, g, h, s, m):
     """The same for four words."""
-    codes, count, first = look.codes, look.templates.size[group], look.templates.start[group]
+    codes, count, first = sentence.codes, sentence.templates.size[group], sentence.templates.start[group]
     for t in range(count):
         code = codes[g, first + t] + codes[h, first + count + t]
         code += codes[s, first + 2 * count + t] + codes[m, first + 3 * count + t]
-        look.rows[at + t] = row_of(code, look.shift)
+        sentence.rows[at + t] = row_of(code, sentence.shift)
     return at + count

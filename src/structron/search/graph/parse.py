@@ -35,7 +35,7 @@ STEPS = (PREPARE, SCORE, SIGNATURE, CHOOSE)
 
 @helper
 def keep_best(scores, n, keep, allowed, order):
-    """Allow the `keep` best heads of each word. order: room for n + 1."""
+    """Allow the `keep` best heads of each word. order: scratch memory for n + 1."""
     for m in range(1, n + 1):
         count = 0
         for h in range(n + 1):
@@ -81,9 +81,9 @@ def rank_heads(scratch, x, start, n, learning, cost):
     In long sentences arcs are numbered, and the word before each is allowed too: a chain of words is always a tree.
     """
     allowed, scores, arcs = scratch.allowed, scratch.charts.scores, scratch.arcs
-    encode(scratch.look, x, start, n)
+    encode(scratch.sentence, x, start, n)
     allow(allowed, n, False)
-    rank_arcs(scratch.look, n, scratch.words, scores)
+    rank_arcs(scratch.sentence, n, scratch.words, scores)
     if learning:
         allow_gold(scratch.gold, n, cost, allowed, scores)
     keep_best(scores, n, scratch.setting.keep, allowed, scratch.order)
@@ -110,7 +110,7 @@ def number_arcs(scratch, n):
 def prepare_pruned(search, scratch, x, start, n, learning, cost):
     """Read the n words from `start` on, and number the arcs worth a look; 0: there is no room for them.
 
-    room.ranked: the best tree of the fast model, which is always among them.
+    scratch.ranked: the best tree of the fast model, which is always among them.
     """
     if not rank_heads(scratch, x, start, n, learning, cost):
         return 0
@@ -132,7 +132,7 @@ def prepare_by_search(search, scratch, x, start, n, learning, cost):
 
 def prepare_all(search, scratch, x, start, n, learning, cost):
     """The same where all arcs are worth a look."""
-    encode(scratch.look, x, start, n)
+    encode(scratch.sentence, x, start, n)
     allow(scratch.allowed, n, True)
     return 1 if index_arcs(scratch.allowed, n, scratch.arcs) and has_capacity(scratch.parts, scratch.arcs.need) else 0
 
@@ -144,9 +144,9 @@ def prepare_all(search, scratch, x, start, n, learning, cost):
 def score_labelled(scratch, n, learning, cost):
     """The scores of arcs, each with its best relation. While learning the rivals of the gold tree get a cost."""
     scores = scratch.parts.arc
-    score_arcs(scratch.look, scratch.arcs, n, scratch.words, scores)
+    score_arcs(scratch.sentence, scratch.arcs, n, scratch.words, scores)
     score_relations(
-        scratch.look, scratch.arcs, n, scratch.relations, scratch.gold, learning, cost, scratch.related, scores
+        scratch.sentence, scratch.arcs, n, scratch.relations, scratch.gold, learning, cost, scratch.related, scores
     )
 
 
@@ -158,21 +158,21 @@ def score_first_order(scratch, n, learning, cost):
 def score_with_siblings(scratch, n, learning, cost):
     """The scores of arcs and sibling parts."""
     score_labelled(scratch, n, learning, cost)
-    score_siblings(scratch.look, scratch.arcs, n, scratch.parts.sibling)
+    score_siblings(scratch.sentence, scratch.arcs, n, scratch.parts.sibling)
 
 
 def score_with_grandparents(scratch, n, learning, cost):
     """The scores of all parts."""
     score_labelled(scratch, n, learning, cost)
-    score_siblings(scratch.look, scratch.arcs, n, scratch.parts.sibling)
-    score_grand(scratch.look, scratch.arcs, n, scratch.parts.grand)
+    score_siblings(scratch.sentence, scratch.arcs, n, scratch.parts.sibling)
+    score_grand(scratch.sentence, scratch.arcs, n, scratch.parts.grand)
     if scratch.parts.triple.shape[0] > 0:
-        score_triples(scratch.look, scratch.arcs, n, scratch.parts.triple)
+        score_triples(scratch.sentence, scratch.arcs, n, scratch.parts.triple)
 
 
 def choose_all(scratch, n, learning, cost, heads, found):
     """Write the relations of a tree. learning, cost: see `score_labelled`."""
-    choose_relations(scratch.look, n, scratch.relations, scratch.gold, learning, cost, heads, found)
+    choose_relations(scratch.sentence, n, scratch.relations, scratch.gold, learning, cost, heads, found)
 
 
 PREPARE_PRUNED, PREPARE_BY_SEARCH, PREPARE_ALL = (
@@ -200,7 +200,7 @@ def steps_of(setting: ParseSettings) -> tuple[Any, ...]:
 def weigh(prepare, score, search, scratch, x, start, n, learning, cost):
     """The scores of all parts of the n words from `start` on; False: there is no room for them.
 
-    learning: room.gold has the gold tree; each wrong word then adds a cost to the score of a tree.
+    learning: scratch.gold has the gold tree; each wrong word then adds a cost to the score of a tree.
     """
     if prepare(search, scratch, x, start, n, learning, cost) == 0:
         return False
@@ -210,7 +210,7 @@ def weigh(prepare, score, search, scratch, x, start, n, learning, cost):
 
 @ir_inline
 def parse(prepare, score, search, choose, scratch, x, start, n, learning, cost):
-    """Write the heads and relations of the n words from `start` on into room.found; False: there is no room for it."""
+    """Write the heads and relations of the n words from `start` on into scratch.found; False: there is no room."""
     if not weigh(prepare, score, search, scratch, x, start, n, learning, cost):
         return False
     search(scratch.arcs, scratch.parts, scratch.charts, n, scratch.setting.single_root, scratch.found.heads)

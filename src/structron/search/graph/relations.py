@@ -41,55 +41,57 @@ def bin_code(h, m):
 
 
 @ir_inline
-def list_of(look, relations, h, m):
+def list_of(sentence, relations, h, m):
     """Where the relations that an arc can have begin and end in `possible`."""
-    place = (side_of(h, m) * relations.tags + look.tags[h]) * relations.tags + look.tags[m]
+    place = (side_of(h, m) * relations.tags + sentence.tags[h]) * relations.tags + sentence.tags[m]
     return relations.first[place], relations.first[place + 1]
 
 
 @helper
-def add_relations_of_words(look, n, relations, sums):
+def add_relations_of_words(sentence, n, relations, sums):
     """Write what head and word alone say of relations: float32[2, 2, n + 1, relations], by role and side."""
     for role in range(2):
-        count, first = group_of(look, groups.RELATION_UNDER if role == 0 else groups.RELATION_OF)
+        count, first = group_of(sentence, groups.RELATION_UNDER if role == 0 else groups.RELATION_OF)
         for to_right in range(2):
             for i in range(n + 1):
                 for k in range(relations.size):
                     sums[role, to_right, i, k] = 0.0
                 for t in range(count):
-                    code = look.codes[i, first + t] + look.codes[i, first + count + t] + side_code(ZERO, to_right)
-                    row = row_of(code, look.shift)
+                    code = (
+                        sentence.codes[i, first + t] + sentence.codes[i, first + count + t] + side_code(ZERO, to_right)
+                    )
+                    row = row_of(code, sentence.shift)
                     for k in range(relations.size):
-                        sums[role, to_right, i, k] += look.w[row + np.uint64(k)]
+                        sums[role, to_right, i, k] += sentence.w[row + np.uint64(k)]
 
 
 @helper
-def rows_of_pair(look, at, h, m):
+def rows_of_pair(sentence, at, h, m):
     """The rows of an arc's relation that look at both words."""
-    at = rows_of_two(look, at, groups.RELATION, h, m, side_code(h, m))
-    return rows_of_two(look, at, groups.RELATION_FAR, h, m, bin_code(h, m))
+    at = rows_of_two(sentence, at, groups.RELATION, h, m, side_code(h, m))
+    return rows_of_two(sentence, at, groups.RELATION_FAR, h, m, bin_code(h, m))
 
 
 @helper
-def rows_of_relation(look, heads, n, m):
+def rows_of_relation(sentence, heads, n, m):
     """All rows of the relation of word m in a tree, or under any heads; how many."""
     h = heads[m]
-    at = rows_of_two(look, ZERO, groups.RELATION_OF, m, m, side_code(h, m))
-    at = rows_of_two(look, at, groups.RELATION_UNDER, h, h, side_code(h, m))
-    at = rows_of_pair(look, at, h, m)
+    at = rows_of_two(sentence, ZERO, groups.RELATION_OF, m, m, side_code(h, m))
+    at = rows_of_two(sentence, at, groups.RELATION_UNDER, h, h, side_code(h, m))
+    at = rows_of_pair(sentence, at, h, m)
     for i in range(1, n + 1):
         if heads[i] == m:
-            at = rows_of_three(look, at, groups.RELATION_CHILD, h, i, m, side_code(m, i))
+            at = rows_of_three(sentence, at, groups.RELATION_CHILD, h, i, m, side_code(m, i))
         elif heads[i] == h and i != m:
-            at = rows_of_three(look, at, groups.RELATION_BESIDE, h, i, m, side_code(i, m))
-    return rows_of_three(look, at, groups.RELATION_ABOVE, heads[h] if h > 0 else n + 1, h, m, NOTHING)
+            at = rows_of_three(sentence, at, groups.RELATION_BESIDE, h, i, m, side_code(i, m))
+    return rows_of_three(sentence, at, groups.RELATION_ABOVE, heads[h] if h > 0 else n + 1, h, m, NOTHING)
 
 
 @ir_inline
-def sum_of_rows(look, count, relation, total):
+def sum_of_rows(sentence, count, relation, total):
     """Add the weights of a relation in the first rows to what is known of it."""
     for t in range(count):
-        total += look.w[look.rows[t] + relation]
+        total += sentence.w[sentence.rows[t] + relation]
     return total
 
 
@@ -102,17 +104,17 @@ def right_relation(gold, h, m):
 
 
 @helper
-def add_best_relations(look, arcs, relations, gold, learning, cost, sums, scores):
+def add_best_relations(sentence, arcs, relations, gold, learning, cost, sums, scores):
     """`score_relations`, given what words alone say."""
     for b in range(arcs.need[0]):
         h, m = arcs.head[b], arcs.word[b]
-        lo, hi = list_of(look, relations, h, m)
-        count, to_right = rows_of_pair(look, ZERO, h, m), side_of(h, m)
+        lo, hi = list_of(sentence, relations, h, m)
+        count, to_right = rows_of_pair(sentence, ZERO, h, m), side_of(h, m)
         right = right_relation(gold, h, m) if learning else ANY_RELATION
         most = np.float32(-np.inf)
         for k in range(lo, hi):
             r = relations.possible[k]
-            score = sum_of_rows(look, count, np.uint64(r), sums[0, to_right, h, r] + sums[1, to_right, m, r])
+            score = sum_of_rows(sentence, count, np.uint64(r), sums[0, to_right, h, r] + sums[1, to_right, m, r])
             if right != ANY_RELATION and r != right:
                 score += np.float32(cost)
             most = max(most, score)
@@ -120,32 +122,32 @@ def add_best_relations(look, arcs, relations, gold, learning, cost, sums, scores
 
 
 @ir_inline
-def score_relations(look, arcs, n, relations, gold, learning, cost, sums, scores):
+def score_relations(sentence, arcs, n, relations, gold, learning, cost, sums, scores):
     """Add the best relation's score to each arc's. cost: while learning, of all but the gold heads and relations.
 
-    sums: room, see `add_relations_of_words`.
+    sums: scratch memory, see `add_relations_of_words`.
     """
     if relations.size == 0:
         for b in range(arcs.need[0] if learning else 0):
             if gold.heads[arcs.word[b]] >= 0 and gold.heads[arcs.word[b]] != arcs.head[b]:
                 scores[b] += np.float32(cost)
     else:
-        add_relations_of_words(look, n, relations, sums)
-        add_best_relations(look, arcs, relations, gold, learning, cost, sums, scores)
+        add_relations_of_words(sentence, n, relations, sums)
+        add_best_relations(sentence, arcs, relations, gold, learning, cost, sums, scores)
 
 
 @ir_inline
-def choose_relations(look, n, relations, gold, learning, cost, heads, found):
+def choose_relations(sentence, n, relations, gold, learning, cost, heads, found):
     """Write the relation of every word of a tree. gold, cost: see `score_relations`."""
     for m in range(1, n + 1 if relations.size > 0 else 0):
         h = heads[m]
-        lo, hi = list_of(look, relations, h, m)
-        count = rows_of_relation(look, heads, n, m)
+        lo, hi = list_of(sentence, relations, h, m)
+        count = rows_of_relation(sentence, heads, n, m)
         right = right_relation(gold, h, m) if learning else ANY_RELATION
         most, found[m] = np.float32(-np.inf), relations.possible[lo]
         for k in range(lo, hi):
             r = relations.possible[k]
-            score = sum_of_rows(look, count, np.uint64(r), np.float32(0.0))
+            score = sum_of_rows(sentence, count, np.uint64(r), np.float32(0.0))
             if right != ANY_RELATION and r != right:
                 score += np.float32(cost)
             if score > most:

@@ -23,23 +23,23 @@ def tag_code(tag):
 
 
 @ir_inline
-def group_of(look, group):
+def group_of(sentence, group):
     """How many templates a group has, and its first column."""
-    return look.templates.size[group], look.templates.start[group]
+    return sentence.templates.size[group], sentence.templates.start[group]
 
 
 @helper
-def add_words(look, n, head_group, word_group, sums):
+def add_words(sentence, n, head_group, word_group, sums):
     """Write what looks at the head alone, and at the word alone, for all distances: float32[2, n + 1, CELLS]."""
     for role in range(2):
-        count, first = group_of(look, head_group if role == 0 else word_group)
+        count, first = group_of(sentence, head_group if role == 0 else word_group)
         for i in range(n + 1):
             for c in range(CELLS):
                 sums[role, i, c] = 0.0
             for t in range(count):
-                row = row_of(look.codes[i, first + t] + look.codes[i, first + count + t], look.shift)
+                row = row_of(sentence.codes[i, first + t] + sentence.codes[i, first + count + t], sentence.shift)
                 for c in range(CELLS):
-                    sums[role, i, c] += look.w[row + np.uint64(c)]
+                    sums[role, i, c] += sentence.w[row + np.uint64(c)]
 
 
 @ir_inline
@@ -50,21 +50,23 @@ def of_words(sums, h, m):
 
 
 @ir_inline
-def ask_for_pair(look, at, count, first, h, m):
+def prefetch_pair(sentence, at, count, first, h, m):
     """Put the rows of head and word behind the first `at`, and ask for them; how many there are then. To wait for one
     after the other would take twice as long."""
     for t in range(count):
-        look.rows[at + t] = row_of(look.codes[h, first + t] + look.codes[m, first + count + t], look.shift)
-        prefetch_at(look.w, look.rows[at + t])
+        sentence.rows[at + t] = row_of(
+            sentence.codes[h, first + t] + sentence.codes[m, first + count + t], sentence.shift
+        )
+        prefetch_at(sentence.w, sentence.rows[at + t])
     return at + count
 
 
 @ir_inline
-def of_rows(look, at, count, near, plain):
+def of_rows(sentence, at, count, near, plain):
     """What rows from place `at` on say: two cells of each."""
     total = np.float32(0.0)
     for t in range(count):
-        total += look.w[look.rows[at + t] + near] + look.w[look.rows[at + t] + plain]
+        total += sentence.w[sentence.rows[at + t] + near] + sentence.w[sentence.rows[at + t] + plain]
     return total
 
 
@@ -75,14 +77,14 @@ def is_too_far(n, h, m):
 
 
 @helper
-def add_ranks(look, n, sums, scores):
+def add_ranks(sentence, n, sums, scores):
     """`rank_arcs`, given what it knows of words."""
-    count, first = group_of(look, groups.RANK)
+    count, first = group_of(sentence, groups.RANK)
     for h in range(n + 1):
         at = 0
         for m in range(1, n + 1):
             if not is_too_far(n, h, m):
-                at = ask_for_pair(look, at, count, first, h, m)
+                at = prefetch_pair(sentence, at, count, first, h, m)
         scores[h, 0] = -np.inf
         at = 0
         for m in range(1, n + 1):
@@ -90,79 +92,79 @@ def add_ranks(look, n, sums, scores):
                 scores[h, m] = -np.inf
                 continue
             near, plain = np.uint64(bin_of(h, m)), np.uint64(PLAIN + side_of(h, m))
-            scores[h, m] = of_words(sums, h, m) + of_rows(look, at, count, near, plain)
+            scores[h, m] = of_words(sums, h, m) + of_rows(sentence, at, count, near, plain)
             at += count
 
 
 @ir_inline
-def rank_arcs(look, n, sums, scores):
+def rank_arcs(sentence, n, sums, scores):
     """Write the scores of all arcs under the fast model that prunes: float32[n + 1, n + 1]. sums: see `add_words`.
 
     In long sentences those between words more than LONG apart are left out.
     """
-    add_words(look, n, groups.RANK_HEAD, groups.RANK_WORD, sums)
-    add_ranks(look, n, sums, scores)
+    add_words(sentence, n, groups.RANK_HEAD, groups.RANK_WORD, sums)
+    add_ranks(sentence, n, sums, scores)
 
 
 @ir_inline
-def row_between(look, h, m, tag):
+def row_between(sentence, h, m, tag):
     """The row of a tag between head and word."""
-    place = look.templates.start[groups.BETWEEN]
-    return row_of(look.codes[h, place] + look.codes[m, place + 1] + tag_code(tag), look.shift)
+    place = sentence.templates.start[groups.BETWEEN]
+    return row_of(sentence.codes[h, place] + sentence.codes[m, place + 1] + tag_code(tag), sentence.shift)
 
 
 @ir_inline
-def new_stamp(look):
+def new_stamp(sentence):
     """A stamp that no tag has: `gather_tags` begins anew."""
-    look.marks[look.marks.shape[0] - 1] += 1
-    return look.marks[look.marks.shape[0] - 1]
+    sentence.marks[sentence.marks.shape[0] - 1] += 1
+    return sentence.marks[sentence.marks.shape[0] - 1]
 
 
 @ir_inline
-def gather_tags(look, begin, end, known, stamp):
+def gather_tags(sentence, begin, end, known, stamp):
     """Add the tags of the words begin … end - 1 to look.kinds, each once; how many there are then.
 
     look.marks: the last stamp of each tag, and behind them the last stamp of all.
     """
     for i in range(begin, end):
-        tag = look.tags[i]
-        if look.marks[tag] != stamp:
-            look.marks[tag] = stamp
-            look.kinds[known] = tag
+        tag = sentence.tags[i]
+        if sentence.marks[tag] != stamp:
+            sentence.marks[tag] = stamp
+            sentence.kinds[known] = tag
             known += 1
     return known
 
 
 @helper
-def add_arcs(look, arcs, n, sums, scores):
+def add_arcs(sentence, arcs, n, sums, scores):
     """`score_arcs`, given what it knows of words."""
-    count, first = group_of(look, groups.ARC)
+    count, first = group_of(sentence, groups.ARC)
     for h in range(n + 1):
         at = 0
         for b in range(arcs.first[h], arcs.first[h + 1]):
-            at = ask_for_pair(look, at, count, first, h, arcs.word[b])
+            at = prefetch_pair(sentence, at, count, first, h, arcs.word[b])
         for to_right in range(2):
             b, step, many = side(arcs, h, to_right == 1)
-            known, reached, stamp = 0, h + step, new_stamp(look)
+            known, reached, stamp = 0, h + step, new_stamp(sentence)
             for _ in range(many):
                 m = arcs.word[b]
                 low, high = (reached, m) if to_right else (m + 1, reached + 1)
-                known = gather_tags(look, low, high, known, stamp)
+                known = gather_tags(sentence, low, high, known, stamp)
                 reached = m
                 near, plain = np.uint64(bin_of(h, m)), np.uint64(PLAIN + to_right)
-                total = of_rows(look, (b - arcs.first[h]) * count, count, near, plain)
+                total = of_rows(sentence, (b - arcs.first[h]) * count, count, near, plain)
                 for k in range(known):
-                    row = row_between(look, h, m, look.kinds[k])
-                    total += look.w[row + near] + look.w[row + plain]
+                    row = row_between(sentence, h, m, sentence.kinds[k])
+                    total += sentence.w[row + near] + sentence.w[row + plain]
                 scores[b] = of_words(sums, h, m) + total
                 b += step
 
 
 @ir_inline
-def score_arcs(look, arcs, n, sums, scores):
+def score_arcs(sentence, arcs, n, sums, scores):
     """Write the score of each arc without its relation: float32[arcs]. sums: see `add_words`."""
-    add_words(look, n, groups.HEAD, groups.WORD, sums)
-    add_arcs(look, arcs, n, sums, scores)
+    add_words(sentence, n, groups.HEAD, groups.WORD, sums)
+    add_arcs(sentence, arcs, n, sums, scores)
 
 
 # -- second order --------------------------------------------------------------------------------------------------
@@ -175,20 +177,20 @@ def sibling_cells(h, s, m, none):
 
 
 @ir_inline
-def ask_for_more(look, at, count, i, first):
-    """As `ask_for_pair`, for word i, whose columns begin at `first`, and others, whose sums are rows[: count]."""
+def prefetch_more(sentence, at, count, i, first):
+    """As `prefetch_pair`, for word i, whose columns begin at `first`, and others, whose sums are rows[: count]."""
     for t in range(count):
-        look.rows[at + t] = row_of(look.rows[t] + look.codes[i, first + t], look.shift)
-        prefetch_at(look.w, look.rows[at + t])
+        sentence.rows[at + t] = row_of(sentence.rows[t] + sentence.codes[i, first + t], sentence.shift)
+        prefetch_at(sentence.w, sentence.rows[at + t])
     return at + count
 
 
 @helper
-def score_siblings(look, arcs, n, scores):
+def score_siblings(sentence, arcs, n, scores):
     """Write the scores of all sibling parts: float32[arcs.need[1]]. What head and word add to the codes is the same
     for all siblings."""
-    codes, both = look.codes, look.rows
-    count, first = group_of(look, groups.SIBLING)
+    codes, both = sentence.codes, sentence.rows
+    count, first = group_of(sentence, groups.SIBLING)
     for b in range(arcs.need[0]):
         h, m = arcs.head[b], arcs.word[b]
         start, step, _ = side(arcs, h, m > h)
@@ -197,18 +199,18 @@ def score_siblings(look, arcs, n, scores):
         many, at = 1 + rank(arcs, b), count
         for k in range(many):
             s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
-            at = ask_for_more(look, at, count, s, first + count)
+            at = prefetch_more(sentence, at, count, s, first + count)
         for k in range(many):
             s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
             near, plain = sibling_cells(h, s, m, n + 1)
-            scores[arcs.sibling[b] + k] = of_rows(look, count + k * count, count, np.uint64(near), np.uint64(plain))
+            scores[arcs.sibling[b] + k] = of_rows(sentence, count + k * count, count, np.uint64(near), np.uint64(plain))
 
 
 @helper
-def score_grand(look, arcs, n, scores):
+def score_grand(sentence, arcs, n, scores):
     """Write the scores of all parts with a head's head: float32[arcs.need[2]]."""
-    codes, both = look.codes, look.rows
-    count, first = group_of(look, groups.GRAND)
+    codes, both = sentence.codes, sentence.rows
+    count, first = group_of(sentence, groups.GRAND)
     for a in range(arcs.need[0] + 1):
         h = arcs.word[a]
         g = arcs.head[a] if h > 0 else n + 1
@@ -216,21 +218,21 @@ def score_grand(look, arcs, n, scores):
             both[t] = codes[g, first + t] + codes[h, first + count + t]
         at, place = count, arcs.grand[a] - arcs.first[h]
         for b in range(arcs.first[h], arcs.first[h + 1]):
-            at = ask_for_more(look, at, count, arcs.word[b], first + 2 * count)
+            at = prefetch_more(sentence, at, count, arcs.word[b], first + 2 * count)
         at = count
         for b in range(arcs.first[h], arcs.first[h + 1]):
             cell, total = np.uint64(order_of(g, h, arcs.word[b])), np.float32(0.0)
             for t in range(count):
-                total += look.w[look.rows[at + t] + cell]
+                total += sentence.w[sentence.rows[at + t] + cell]
             scores[place + b] = total
             at += count
 
 
 @helper
-def score_triples(look, arcs, n, scores):
+def score_triples(sentence, arcs, n, scores):
     """Write the scores of all parts with a head's head and a sibling: float32[arcs.need[3]]."""
-    count, first = group_of(look, groups.TRIPLE)
-    codes = look.codes
+    count, first = group_of(sentence, groups.TRIPLE)
+    codes = sentence.codes
     for a in range(arcs.need[0] + 1):
         h, place = arcs.word[a], arcs.triple[a]
         g = arcs.head[a] if h > 0 else n + 1
@@ -244,5 +246,7 @@ def score_triples(look, arcs, n, scores):
                 three = codes[g, first + t] + codes[h, first + count + t] + codes[m, first + 3 * count + t]
                 for k in range(many):
                     s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
-                    scores[place + k] += look.w[row_of(three + codes[s, first + 2 * count + t], look.shift) + cell]
+                    scores[place + k] += sentence.w[
+                        row_of(three + codes[s, first + 2 * count + t], sentence.shift) + cell
+                    ]
             place += many

@@ -1,18 +1,18 @@
-"""The room that parsing needs: made once for many sentences, and again with more where a sentence needs it."""
+"""The scratch memory that parsing needs: made once for many sentences, and again where one needs more."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from structron.kernels.reference import Flags2, Floats3, Floats4, Ints, by_reference
-from structron.search.graph.features import Look, make_look
+from structron.search.graph.features import SentenceCodes, make_sentence_codes
 from structron.search.graph.relations import Relations
 from structron.search.graph.templates import TRIPLE, Codes
 from structron.search.trees.parts import Arcs, Parts, make_arcs
 from structron.search.trees.search import Charts, make_charts
 from structron.weights.hashed import CELLS
 
-MOST = 1 << 22
+FIRST_PARTS = 1 << 22
 """Parts of one kind that there is room for before they are counted."""
 
 
@@ -37,7 +37,7 @@ class Tree(NamedTuple):
 
 
 def make_tree(words: int) -> Tree:
-    """Room for sentences of up to that many words."""
+    """Scratch memory for sentences of up to that many words."""
     return Tree(*(np.zeros(words + 1, np.int64) for _ in range(3)))
 
 
@@ -47,7 +47,7 @@ class ParseScratch(NamedTuple):
 
     setting: ParseSettings
     relations: Relations
-    look: Look
+    sentence: SentenceCodes
     arcs: Arcs
     parts: Parts
     charts: Charts
@@ -68,7 +68,7 @@ def first_need(words: int, keep: int) -> np.ndarray:
     heads = min(words, keep + 3) if keep else words
     arcs = words * heads
     siblings = arcs * (heads // 2 + 1)
-    return np.clip([arcs, siblings, arcs * heads + words, siblings * heads + words], 1, MOST).astype(np.int64)
+    return np.clip([arcs, siblings, arcs * heads + words, siblings * heads + words], 1, FIRST_PARTS).astype(np.int64)
 
 
 def make_scratch(
@@ -80,7 +80,7 @@ def make_scratch(
     words: int,
     need: np.ndarray | None = None,
 ) -> ParseScratch:
-    """Room for sentences of up to so many words. need: of arcs and parts, see parts.Arcs."""
+    """Scratch memory for sentences of up to so many words. need: of arcs and parts, see parts.Arcs."""
     need = first_need(words, setting.keep) if need is None else need
     second, third = setting.order == 2, setting.order == 2 and setting.grandparents
     kinds = (True, second, third, third and templates.size[TRIPLE] > 0)
@@ -89,7 +89,7 @@ def make_scratch(
     return ParseScratch(
         setting,
         relations,
-        make_look(templates, words, relations.tags, w, shift),
+        make_sentence_codes(templates, words, relations.tags, w, shift),
         make_arcs(words, int(need[0])),
         parts,
         make_charts(setting.order, bool(setting.grandparents), bool(setting.projective), words, need, setting.keep > 0),
@@ -107,9 +107,9 @@ def make_scratch(
 
 
 def larger(scratch: ParseScratch) -> ParseScratch:
-    """More room, for the sentence that needed it, and a little more."""
+    """More scratch memory, for the sentence that needed it, and a little more."""
     have = [len(scratch.parts.arc), len(scratch.parts.sibling), len(scratch.parts.grand), len(scratch.parts.triple)]
     need = np.maximum(np.array(have, np.int64), scratch.arcs.need + scratch.arcs.need // 8)
-    look, words = scratch.look, len(scratch.order) - 1
-    given = (look.templates, scratch.relations, scratch.setting, look.w, look.shift)
+    sentence, words = scratch.sentence, len(scratch.order) - 1
+    given = (sentence.templates, scratch.relations, scratch.setting, sentence.w, sentence.shift)
     return make_scratch(*given, words, need)

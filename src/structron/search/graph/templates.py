@@ -142,7 +142,7 @@ def usable(group: int, names: Sequence[str]) -> list[str]:
     return found
 
 
-def settle(names: Sequence[str], groups: Sequence[int]) -> tuple[dict[int, list[str]], Codes]:
+def encode_templates(names: Sequence[str], groups: Sequence[int]) -> tuple[dict[int, list[str]], Codes]:
     """The templates of the groups over these columns of x (w, t, …), readable and as arrays; others have none."""
     texts = {group: usable(group, names) if group in groups else [] for group in TEMPLATES}
     used = [slot_of(atom.partition(".")[2]) for lines in texts.values() for line in lines for atom in line.split("|")]

@@ -29,7 +29,7 @@ Heuristic = Callable[..., float]
 
 @by_reference
 class Ground(NamedTuple):
-    """The rows of one search: states, how each was reached, and how many actions are legal there; and working room."""
+    """The rows of one search: states, how each was reached, and how many actions are legal there; scratch memory."""
 
     states: Ints2  # int64[rows, width]
     back: Ints  # int64[rows]
@@ -85,11 +85,11 @@ def expander(score_view, start, legal, advance, atoms, inputs, anchored, sparse,
 EXPANDER = WithFunctionPointers(expander, SCORE, *POINTERS.values(), allocates=True)
 
 
-class Node(NamedTuple):
+class SearchNode(NamedTuple):
     """A state that was reached, and how. Scores are the higher the better."""
 
     row: int
-    parent: "Node | None"
+    parent: "SearchNode | None"
     action: int
     depth: int
     g: float  # the score of its derivation
@@ -130,7 +130,7 @@ class Space:
         self._fit(FIRST_ROWS + len(self.problem.actions))
 
     def _fit(self, rows: int) -> None:
-        """Room for so many rows; those there are stay."""
+        """Capacity for so many rows; those there are stay."""
         old, kept = getattr(self, "ground", None), self.rows
         problem, actions = self.problem, len(self.problem.actions)
         states, back, action = (np.zeros(shape, np.int64) for shape in ((rows, problem.width), rows, rows))
@@ -171,7 +171,7 @@ class Space:
         self.asked[:] = self.e, row, first
         number = self.engine.watched(self._next, self.inputs, self.remains)
         if number > actions:
-            self.engine.settle(BAD_ACTION, depth + 1, self.e, self.engine.scratch(self.inputs))
+            self.engine.grow_or_fail(BAD_ACTION, depth + 1, self.e, self.engine.scratch(self.inputs))
         self.rows += number
         return range(first, first + number)
 
@@ -188,10 +188,12 @@ class Space:
         """The states so far."""
         return Remains(self.e, self.ground.states[: self.rows], now=int(self.asked[1]))
 
-    def _node(self, row: int, parent: Node | None, action: int, depth: int, g: float, good: int, goal: bool) -> Node:
+    def _node(
+        self, row: int, parent: SearchNode | None, action: int, depth: int, g: float, good: int, goal: bool
+    ) -> SearchNode:
         score = g - self.low if good else g
         rank = score if self.heuristic is None else score + self._ahead(row)
-        return Node(row, parent, action, depth, g, score, rank, good, goal)
+        return SearchNode(row, parent, action, depth, g, score, rank, good, goal)
 
     def _ahead(self, row: int) -> float:
         found: Any = self.heuristic(self.x, self.problem.table, self.ground.states, row)  # type: ignore[misc]
@@ -205,24 +207,24 @@ class Space:
             )
         return value / self.scale
 
-    def initial(self) -> Node:
+    def initial(self) -> SearchNode:
         """The node of the start."""
         row = self._expand(-1, -1)[0]
         goal = bool(self.ground.choices[row] == 0)
         good = sum(1 << a for a, gold in enumerate(self.gold) if not (goal and len(gold)))
         return self._node(row, None, -1, 0, 0.0, good, goal)
 
-    def operators(self, node: Node) -> list[Node]:
+    def operators(self, node: SearchNode) -> list[SearchNode]:
         """The successors of a node, in the order of `legal`; counted, so that a search without end is noticed."""
         self.expanded += 1
         if self.expanded > self.limit:
             raise self.fail(
-                f"{self.limit} nodes were expanded (limit) and no goal was first in the queue; "
+                f"{self.limit} nodes were expanded (limit) before a goal came first in the queue; "
                 "expected `legal` to return 0 in a final state, or a higher limit"
             )
         return self._successors(node)
 
-    def _successors(self, node: Node) -> list[Node]:
+    def _successors(self, node: SearchNode) -> list[SearchNode]:
         rows, depth, found = self._expand(node.row, node.depth), node.depth + 1, []
         places, ground = slice(rows.start, rows.stop), self.ground
         columns = (ground.action[places].tolist(), ground.gain[places].tolist(), ground.choices[places].tolist())
@@ -237,7 +239,7 @@ class Space:
 
     # -- y-good nodes --------------------------------------------------------------------------------------------
 
-    def _good(self, node: Node, action: int, goal: bool) -> int:
+    def _good(self, node: SearchNode, action: int, goal: bool) -> int:
         """The correct derivations that a successor begins; a goal must be their end."""
         found = 0
         for a, gold in enumerate(self.gold):
@@ -245,14 +247,14 @@ class Space:
                 found |= (not goal or len(gold) == node.depth + 1) << a
         return found
 
-    def siblings(self, node: Node) -> list[Node]:
+    def siblings(self, node: SearchNode) -> list[SearchNode]:
         """The y-good nodes as deep as a node, under the present weights; a goal that comes earlier waits."""
         layer = [self.initial()]
         for _ in range(max(node.depth, 1)):
             layer = [good for sib in layer for good in ([sib] if sib.goal and sib.good else self._correct(sib))]
         return [sib._replace(depth=node.depth) for sib in layer]
 
-    def _correct(self, node: Node) -> list[Node]:
+    def _correct(self, node: SearchNode) -> list[SearchNode]:
         """The y-good successors of a y-good node; each of its derivations must lead to one."""
         children, step = self._successors(node), node.depth
         for a, gold in enumerate(self.gold):
@@ -263,5 +265,5 @@ class Space:
                 what = f"after {name} the state is final, but more actions should follow" if legal else name
                 what = what if legal or not name else f"the correct action {name} is not legal there"
                 what = what or f"the correct actions end after {step}, but the state is not final"
-                raise self.fail(f"step {step + 1}: no y-good node is left, and there are no siblings: {what}")
+                raise self.fail(f"step {step + 1}: no correct state is left to continue from: {what}")
         return [child for child in children if child.good]

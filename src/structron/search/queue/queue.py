@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Protocol
 
-from structron.search.queue.nodes import Node, Space
+from structron.search.queue.nodes import SearchNode, Space
 
 
 class Queue(Protocol):
@@ -31,28 +31,28 @@ class Queue(Protocol):
     """How many of the nodes are y-good."""
 
     def __bool__(self) -> bool: ...
-    def __iter__(self) -> Iterator[Node]: ...
-    def remove_front(self) -> Node: ...
-    def enqueue(self, nodes: Sequence[Node]) -> None: ...
+    def __iter__(self) -> Iterator[SearchNode]: ...
+    def remove_front(self) -> SearchNode: ...
+    def enqueue(self, nodes: Sequence[SearchNode]) -> None: ...
 
 
-MakeQueue = Callable[[Space, Sequence[Node]], Queue]
-Update = Callable[[Sequence[Node], Sequence[Node], bool], None]
+MakeQueue = Callable[[Space, Sequence[SearchNode]], Queue]
+Update = Callable[[Sequence[SearchNode], Sequence[SearchNode], bool], None]
 
 
-def search(space: Space, make_queue: MakeQueue) -> Node:
+def search(space: Space, make_queue: MakeQueue) -> SearchNode:
     """Figure 1: the first goal that is removed from the queue."""
     return search_n(space, make_queue, 1)[0]
 
 
-def search_n(space: Space, make_queue: MakeQueue, n: int) -> list[Node]:
+def search_n(space: Space, make_queue: MakeQueue, n: int) -> list[SearchNode]:
     """Figure 1, not ended by the first goal: up to n goals, in the order in which they are removed from the queue.
 
     For an exhaustive search, or one whose heuristic never says too little, the best is first; a beam gives the goals
     that are left in it. The queue has to be made for n. Fewer are found if there are no more, or if the limit of nodes
     is reached.
     """
-    nodes, goals = make_queue(space, [space.initial()]), list[Node]()
+    nodes, goals = make_queue(space, [space.initial()]), list[SearchNode]()
     while nodes and len(goals) < n:
         node = nodes.remove_front()
         if node.goal:
@@ -88,7 +88,7 @@ def learn(space: Space, make_queue: MakeQueue, update: Update) -> None:
     space.siblings(node._replace(depth=node.depth + 1))
 
 
-def wrong_nodes(sibs: Sequence[Node], nodes: Sequence[Node]) -> list[Node]:
+def wrong_nodes(sibs: Sequence[SearchNode], nodes: Sequence[SearchNode]) -> list[SearchNode]:
     """The nodes of the second sum of eq. (2) that are mistakes; nodes[0] is the one that was removed from the queue.
 
     Those that are y-good or rank below all siblings are none: with them the update need not be a violation. If nothing
@@ -102,8 +102,8 @@ class Beam:
     """The k best nodes of each depth; None: all. wait: goals that leave the queue before others of their depth are
     finished wait for these; else the first one ends the search, as in Figure 2."""
 
-    def __init__(self, nodes: Sequence[Node], k: int | None, wait: bool = True):
-        self.k, self.wait, self.layer, self.next = k, wait, deque(nodes), list[Node]()
+    def __init__(self, nodes: Sequence[SearchNode], k: int | None, wait: bool = True):
+        self.k, self.wait, self.layer, self.next = k, wait, deque(nodes), list[SearchNode]()
         self._begin_layer()
 
     def _begin_layer(self) -> None:
@@ -113,11 +113,11 @@ class Beam:
     def __bool__(self) -> bool:
         return bool(self.layer or self.next)
 
-    def __iter__(self) -> Iterator[Node]:
+    def __iter__(self) -> Iterator[SearchNode]:
         yield from self.layer
         yield from self.next
 
-    def remove_front(self) -> Node:
+    def remove_front(self) -> SearchNode:
         while True:
             if not self.layer:
                 best = sorted(self.next, key=lambda node: -node.rank)
@@ -129,7 +129,7 @@ class Beam:
                 return node
             self.next.append(node._replace(depth=node.depth + 1))
 
-    def enqueue(self, nodes: Sequence[Node]) -> None:
+    def enqueue(self, nodes: Sequence[SearchNode]) -> None:
         self.next += nodes
         self.good += sum(node.good > 0 for node in nodes)
 
@@ -137,22 +137,22 @@ class Beam:
 class Cut:
     """One queue for nodes of all depths, of which the k best are kept after every expansion; None: all."""
 
-    def __init__(self, nodes: Sequence[Node], k: int | None):
-        self.k, self.nodes, self.good = k, list[Node](), 0
+    def __init__(self, nodes: Sequence[SearchNode], k: int | None):
+        self.k, self.nodes, self.good = k, list[SearchNode](), 0
         self.enqueue(nodes)
 
     def __bool__(self) -> bool:
         return bool(self.nodes)
 
-    def __iter__(self) -> Iterator[Node]:
+    def __iter__(self) -> Iterator[SearchNode]:
         return iter(self.nodes)
 
-    def remove_front(self) -> Node:
+    def remove_front(self) -> SearchNode:
         node = self.nodes.pop(0)
         self.good -= node.good > 0
         return node
 
-    def enqueue(self, nodes: Sequence[Node]) -> None:
+    def enqueue(self, nodes: Sequence[SearchNode]) -> None:
         self.nodes = sorted([*self.nodes, *nodes], key=lambda node: -node.rank)[: self.k]
         self.good = sum(node.good > 0 for node in self.nodes)
 
@@ -165,15 +165,15 @@ class Ordered:
     wrong node in the same state would hide them.
     """
 
-    def __init__(self, space: Space, nodes: Sequence[Node], exhaustive: bool = False, n: int = 1):
+    def __init__(self, space: Space, nodes: Sequence[SearchNode], exhaustive: bool = False, n: int = 1):
         self.space, self.exhaustive, self.n = space, exhaustive, n
-        self.heap: list[tuple[float, float, int, bytes, Node]] = []
+        self.heap: list[tuple[float, float, int, bytes, SearchNode]] = []
         self.reached: dict[bytes, list[float]] = {}
         """The n best scores that each state was reached with, the lowest first."""
         self.good = self.made = 0
         self.enqueue(nodes)
 
-    def _is_known(self, state: bytes, node: Node) -> bool:
+    def _is_known(self, state: bytes, node: SearchNode) -> bool:
         scores = self.reached.get(state)
         if node.good or scores is None or not self.space.remembers:
             return False
@@ -184,7 +184,7 @@ class Ordered:
             above = above.parent
         return above is not None
 
-    def enqueue(self, nodes: Sequence[Node]) -> None:
+    def enqueue(self, nodes: Sequence[SearchNode]) -> None:
         for node in nodes:
             state = self.space.state(node.row) if self.space.remembers else b""
             if self._is_known(state, node):
@@ -198,7 +198,7 @@ class Ordered:
             self.made += 1
             self.good += node.good > 0
 
-    def _is_stale(self, state: bytes, node: Node) -> bool:
+    def _is_stale(self, state: bytes, node: SearchNode) -> bool:
         """Whether n better ways to the state were found since."""
         if node.good or not self.space.remembers:
             return False
@@ -210,10 +210,10 @@ class Ordered:
             heappop(self.heap)
         return bool(self.heap)
 
-    def __iter__(self) -> Iterator[Node]:
+    def __iter__(self) -> Iterator[SearchNode]:
         return (node for *_, state, node in self.heap if not self._is_stale(state, node))
 
-    def remove_front(self) -> Node:
+    def remove_front(self) -> SearchNode:
         turn, *_, node = heappop(self.heap)
         self.good -= node.good > 0
         if turn == math.inf:

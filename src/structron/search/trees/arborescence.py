@@ -17,7 +17,7 @@ from structron.kernels.reference import Doubles2, Flags, Ints, Ints2, by_referen
 
 @by_reference
 class Contraction(NamedTuple):
-    """Room for one sentence after the other. Words count from 0, the root, as in scores."""
+    """Scratch memory, used for one sentence after the other. Words count from 0, the root, as in scores."""
 
     score: Doubles2  # float64[n + 1, n + 1]   of the best arc between two nodes
     head: Ints2  # int64[n + 1, n + 1]      the words that this arc ties
@@ -32,7 +32,7 @@ class Contraction(NamedTuple):
 
 
 def make_contraction(words: int) -> Contraction:
-    """Room for sentences of up to that many words."""
+    """Scratch memory for sentences of up to that many words."""
     side = words + 1
     square, line = np.zeros((side, side), np.int64), np.zeros(side, np.int64)
     long = 4 * side

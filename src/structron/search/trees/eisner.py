@@ -26,7 +26,7 @@ of so long a sentence may span."""
 
 @by_reference
 class Chart(NamedTuple):
-    """Room for one sentence after the other."""
+    """Scratch memory, used for one sentence after the other."""
 
     complete: Doubles2  # float64[n + 1, n + 1]   head, end
     ending: Doubles2  # float64[n + 1, n + 1]     the same by end, head: inner loops read along rows
@@ -35,7 +35,7 @@ class Chart(NamedTuple):
 
 
 def make_chart(words: int) -> Chart:
-    """Room for sentences of up to that many words."""
+    """Scratch memory for sentences of up to that many words."""
     side = words + 1
     stack = np.zeros((3 * words + 8, 3), np.int64)
     return Chart(np.zeros((side, side)), np.zeros((side, side)), np.zeros((side, side)), stack)

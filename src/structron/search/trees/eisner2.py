@@ -31,12 +31,12 @@ class Spans(NamedTuple):
     complete: Doubles2  # float64[arcs + 1, n + 1]
     arc: Doubles  # float64[grand parts]
     between: Doubles  # float64[sibling parts]
-    rest: Doubles  # float64[n + 1]     room
+    rest: Doubles  # float64[n + 1]     scratch
     stack: Ints2  # int64[3n + 8, 3]
 
 
 def make_spans(words: int, arcs: int, siblings: int, grands: int) -> Spans:
-    """Room for sentences of up to so many words, arcs and parts."""
+    """Scratch memory for sentences of up to so many words, arcs and parts."""
     complete, stack = np.zeros((arcs + 1, words + 1)), np.zeros((3 * words + 8, 3), np.int64)
     return Spans(complete, np.zeros(grands), np.zeros(siblings), np.zeros(words + 1), stack)
 

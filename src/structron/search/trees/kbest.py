@@ -44,7 +44,7 @@ class ScoreBounds(NamedTuple):
 
 @by_reference
 class Splitting(NamedTuple):
-    """Room for `split`: the set that it splits, and the tree that a search finds in one of the parts."""
+    """Scratch memory for `split`: the set that it splits, and the tree that a search finds in one of the parts."""
 
     left: Parts  # with the arcs that may be used
     heads: Ints  # int64[n + 1]
@@ -61,7 +61,7 @@ def most_trees(arcs: Arcs, n: int, k: int) -> int:
 
 
 def make_pool(scratch: int, n: int) -> Pool:
-    """Room for so many trees of n words."""
+    """Scratch memory for so many trees of n words."""
     heads, barred = np.zeros((scratch, n + 1), np.int64), np.zeros((scratch, n + 1), np.bool_)
     return Pool(heads, barred, np.zeros(scratch, np.int64), np.zeros(scratch, np.float64), np.zeros(scratch, np.int64))
 

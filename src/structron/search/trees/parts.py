@@ -20,7 +20,7 @@ from structron.kernels.reference import Floats, Ints, Ints2, by_reference
 @by_reference
 class Arcs(NamedTuple):
     """Allowed arcs of one sentence of n words; the arc to the root from nowhere has number `arcs`, which is
-    first[n + 1]. Room for one sentence after the other."""
+    first[n + 1]. Used for one sentence after the other."""
 
     head: Ints  # int64[arcs + 1]
     word: Ints  # int64[arcs + 1]
@@ -46,7 +46,7 @@ class Parts(NamedTuple):
 
 
 def make_arcs(words: int, arcs: int) -> Arcs:
-    """Room for sentences of up to so many words and arcs."""
+    """Scratch memory for sentences of up to so many words and arcs."""
     head, word, into, sibling, grand, triple = (np.zeros(arcs + 2, np.int64) for _ in range(6))
     first, right, into_first = (np.zeros(words + 2, np.int64) for _ in range(3))
     number = np.zeros((words + 1, words + 1), np.int64)
@@ -167,7 +167,7 @@ def added(arcs, parts, a, b, inner):
 
 @helper
 def siblings_of(heads, n, inner, last):
-    """For each word its nearest sibling on the way to their head, 0 where there is none. last: room for n + 1."""
+    """For each word its nearest sibling on the way to their head, 0: there is none. last: scratch memory for n + 1."""
     for i in range(n + 1):
         last[i] = 0
     for m in range(1, n + 1):
@@ -182,7 +182,7 @@ def siblings_of(heads, n, inner, last):
 
 @helper
 def tree_score(arcs, parts, heads, n, inner, last):
-    """The score of a tree of allowed arcs. inner, last: int64[n + 1], room for siblings."""
+    """The score of a tree of allowed arcs. inner, last: int64[n + 1], scratch memory for siblings."""
     siblings_of(heads, n, inner, last)
     total = 0.0
     for m in range(1, n + 1):
@@ -207,19 +207,19 @@ class Family(NamedTuple):
     inner: Ints  # int64[n + 1]        the nearest sibling on the way to the head
     outer: Ints  # int64[n + 1]        the nearest one beyond
     child: Ints2  # int64[2, n + 1]    the child next to a head, to the left and to the right
-    last: Ints  # int64[n + 1]         room
+    last: Ints  # int64[n + 1]         scratch
     change: Ints  # int64[2]           a word, and its other head
     start: Ints  # int64[n + 1]        the heads of a tree to climb from
 
 
 def make_family(words: int) -> Family:
-    """Room for sentences of up to that many words."""
+    """Scratch memory for sentences of up to that many words."""
     inner, outer, last, start = (np.zeros(words + 1, np.int64) for _ in range(4))
     return Family(inner, outer, np.zeros((2, words + 1), np.int64), last, np.zeros(2, np.int64), start)
 
 
 @ir_inline
-def settle_family(heads, n, family):
+def find_family(heads, n, family):
     """Who stands beside whom under these heads."""
     siblings_of(heads, n, family.inner, family.last)
     for i in range(n + 1):
@@ -296,7 +296,7 @@ def climb(arcs, parts, n, single_root, heads, family):
     with single_root the child of the root stays.
     """
     while True:
-        settle_family(heads, n, family)
+        find_family(heads, n, family)
         best_change(arcs, parts, n, single_root, heads, family)
         if family.change[0] == 0:
             return tree_score(arcs, parts, heads, n, family.inner, family.last)

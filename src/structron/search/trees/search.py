@@ -24,7 +24,7 @@ from structron.search.trees.parts import Arcs, Family, Parts, climb, make_family
 
 @by_reference
 class Charts(NamedTuple):
-    """Room for any of the searches, one sentence after the other; what its search does not use is empty."""
+    """Scratch memory for any of the searches, one sentence after the other; what its search does not use is empty."""
 
     scores: Floats2  # float32[n + 1, n + 1]    of arcs by head and word; -inf where there is none
     chart: Chart
@@ -120,7 +120,7 @@ def compiled_search(order: int, with_grandparents: bool, projective: bool) -> An
 
 
 def make_charts(order: int, with_grandparents: bool, projective: bool, words: int, need: Any, pruned: bool) -> Charts:
-    """Room for the search of that kind, for sentences of up to so many words. need: see parts.Arcs.
+    """Scratch memory for the search of that kind, for sentences of up to so many words. need: see parts.Arcs.
 
     pruned: for `find_arcs` too.
     """

@@ -119,7 +119,7 @@ export function bars(weights) {
   }
   const names = (all) => all.map((name) => h("span", { class: "name" }, name));
   return h("ul", { class: "bars wide" }, [...groups.values()].map((own) => h("li", {}, h("span", { class: "names" }, names(own.names.slice(0, NAMES)),
-    own.names.length > NAMES && h("details", {}, h("summary", { class: "soft" }, `${own.names.length - NAMES} more of this weight`), names(own.names.slice(NAMES)))),
+    own.names.length > NAMES && h("details", {}, h("summary", { class: "soft" }, `${own.names.length - NAMES} more with this weight`), names(own.names.slice(NAMES)))),
     h("span", { class: "bar", "aria-hidden": "true" }, h("i", { class: own.weight > 0 ? "for" : "against", style: { width: `${(50 * Math.abs(own.weight)) / most}%` } })),
     h("span", { class: own.weight > 0 ? "value for" : "value against" }, signed(own.weight)))));
 }

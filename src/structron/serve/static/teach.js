@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { curves } from "./curves.js";
-import { h, hue, mistake, number, put, say, waiting } from "./dom.js";
+import { h, hue, mistake, number, put, s, say, waiting } from "./dom.js";
 import { arcs } from "./arcs.js";
 import "./theme.js";
 
@@ -23,6 +23,7 @@ let status = null, item = null, busy = false;
 let cursor = 0, anchor = 0; // the selection: from the one to the other
 let labels = [], heads = [], relations = []; // what is said of the sentence so far
 let pulling = null; // the word whose head is being chosen
+let wanted = ""; // what is typed to find a label
 
 const span = () => [Math.min(cursor, anchor), Math.max(cursor, anchor)];
 const clamp = (k) => Math.max(0, Math.min(item.words.length - 1, k));
@@ -79,6 +80,13 @@ function leaveOpen() {
 
 function pull(head) { // head: the number of a word from 1; 0: the root
   if (pulling === null || head === pulling + 1) return;
+  const before = heads[pulling];
+  if (head === 0) for (let k = 0; k < heads.length; k += 1) if (heads[k] === 0 && k !== pulling) [heads[k], relations[k]] = [pulling + 1, null];
+  for (let k = head - 1, left = heads.length; k >= 0 && heads[k] && left; left -= 1, k = heads[k] - 1) {
+    if (heads[k] !== pulling + 1) continue; // the head was below the word: what stood between them takes the word's place
+    [heads[k], relations[k]] = [before, before === 0 ? "root" : null];
+    break;
+  }
   heads[pulling] = head;
   if (head === 0) relations[pulling] = "root";
   else if (relations[pulling] === "root") relations[pulling] = null;
@@ -118,6 +126,37 @@ const undo = () => call(async () => {
   return found.item ? found : { ...found, item };
 });
 
+// Labels that begin with what is typed come before those that have it elsewhere.
+function matches() {
+  const typed = wanted.trim().toLowerCase();
+  const found = status.labels.filter((label) => label.toLowerCase().includes(typed));
+  return [...found.filter((label) => label.toLowerCase().startsWith(typed)), ...found.filter((label) => !label.toLowerCase().startsWith(typed))];
+}
+
+function chosenLabel() {
+  const exact = status.labels.find((label) => label === wanted.trim());
+  return wanted.trim() ? exact || matches()[0] : undefined;
+}
+
+function find(text) {
+  wanted = text;
+  const shown = new Set(matches()), first = chosenLabel();
+  for (const own of main.querySelectorAll(".palette .label")) {
+    own.hidden = !shown.has(own.dataset.label);
+    own.classList.toggle("match", own.dataset.label === first);
+  }
+  main.querySelector(".found").textContent = !text.trim() ? "" : first ? `Enter: ${first}` : "Enter: add it";
+}
+
+// Enter in the field: the label that was found, or a new one.
+function enterLabel() {
+  const label = chosenLabel();
+  if (!label) return addLabel();
+  wanted = "";
+  assign(label);
+  focusWord();
+}
+
 async function addLabel() {
   const field = main.querySelector(".new-label input");
   const label = field.value.trim();
@@ -128,8 +167,9 @@ async function addLabel() {
     put(main.querySelector(".trouble"), mistake(error));
     return;
   }
+  wanted = "";
   show();
-  main.querySelector(".words [tabindex='0']")?.focus();
+  focusWord();
 }
 
 function take(found) {
@@ -137,15 +177,24 @@ function take(found) {
   const same = item && found.item && item.sentence === found.item.sentence && item === found.item;
   item = found.item;
   if (item && !same) {
-    const said = item.known || item.predicted;
+    const said = item.said || item.predicted;
     labels = [...(said.labels || [])];
     heads = [...(said.heads || [])];
     relations = [...(said.relations || [])];
     const doubtful = (item.doubt || []).indexOf(true);
     cursor = anchor = Math.max(0, doubtful);
     pulling = null;
+    wanted = "";
   }
   show(true);
+}
+
+// Whether a word is as a file says.
+function given(k) {
+  const own = item.known;
+  if (!own) return false;
+  if (status.trees) return (own.heads[k] !== null && own.heads[k] === heads[k]) || (own.relations[k] !== null && own.relations[k] === relations[k]);
+  return own.labels[k] !== null && own.labels[k] === labels[k];
 }
 
 // -- drawing -----------------------------------------------------------------------------------------------------------
@@ -157,8 +206,8 @@ function wordButton(word, k) {
   const own = status.spans ? spanAt(k) : null;
   const kind = status.spans ? (label && label !== OUTSIDE ? label.slice(2) : null) : label;
   const first = !status.spans || (own && own[0] === k);
-  const classes = ["word", chosen && "chosen", item.doubt?.[k] && "doubt", open && "open", kind && "labelled", own && own[0] === k && "first", own && own[1] === k && "last", pulling === k && "pulling"];
-  const read = [word.form, kind || (open ? "open" : ""), item.doubt?.[k] ? "uncertain" : ""].filter(Boolean).join(", ");
+  const classes = ["word", chosen && "chosen", item.doubt?.[k] && "doubt", open && "open", kind && "labelled", own && own[0] === k && "first", own && own[1] === k && "last", pulling === k && "pulling", given(k) && "given"];
+  const read = [word.form, kind || (open ? "open" : ""), item.doubt?.[k] ? "uncertain" : "", given(k) ? "from the file" : ""].filter(Boolean).join(", ");
   return h("button", {
     type: "button", class: classes.filter(Boolean).join(" "), tabindex: k === cursor ? 0 : -1, "data-k": k,
     "aria-label": read, "aria-pressed": chosen ? "true" : "false", style: kind ? { "--hue": hue(kind) } : undefined,
@@ -166,27 +215,60 @@ function wordButton(word, k) {
 }
 
 function sentence() {
-  const words = h("div", { class: "words", dir: "auto", role: "group", "aria-label": "The sentence" },
+  const words = h("div", { class: status.trees ? "words tree-words" : "words", dir: "auto", role: "group", "aria-label": "The sentence" },
     item.words.flatMap((word, k) => [wordButton(word, k), word.space && " "]));
+  const under = (event) => {
+    const own = document.elementFromPoint(event.clientX, event.clientY)?.closest?.(".word, .to-root, .arcs");
+    return !own ? null : !own.matches(".word") ? 0 : words.contains(own) ? Number(own.dataset.k) + 1 : null; // above the words is the root
+  };
   words.addEventListener("pointerdown", (event) => {
     const own = event.target.closest?.(".word");
     if (!own) return;
     const k = Number(own.dataset.k);
     if (pulling !== null) return pull(k + 1);
-    words.drag = true;
+    words.drag = { k, x: event.clientX, y: event.clientY };
     if (event.shiftKey) cursor = k;
     else cursor = anchor = k;
     mark();
     if (event.pointerType !== "touch") event.preventDefault();
+    if (status.trees) words.setPointerCapture(event.pointerId); // an arc may end outside
     focusWord();
   });
   words.addEventListener("pointermove", (event) => {
     if (!words.drag || !event.buttons) return;
-    const own = document.elementFromPoint(event.clientX, event.clientY)?.closest?.(".word");
-    if (own && words.contains(own)) { cursor = Number(own.dataset.k); mark(); }
+    const place = under(event);
+    if (status.trees) return pullTo(words, event, place);
+    if (place) { cursor = place - 1; mark(); }
   });
-  for (const name of ["pointerup", "pointercancel"]) words.addEventListener(name, () => { words.drag = false; });
+  words.addEventListener("pointerup", (event) => {
+    const drag = words.drag, place = drag && under(event);
+    endPull(words);
+    if (!status.trees || !drag || place === null || place === drag.k + 1) return;
+    pulling = drag.k;
+    pull(place);
+    focusWord();
+  });
+  words.addEventListener("pointercancel", () => endPull(words));
   return words;
+}
+
+// An arc that is being pulled from a word to its head.
+function pullTo(words, event, place) {
+  const box = words.getBoundingClientRect(), line = words.line || (words.line = s("svg", { class: "pull", "aria-hidden": "true" }, s("path", {})));
+  if (!line.parentNode) words.append(line);
+  const from = words.querySelector(`.word[data-k="${words.drag.k}"]`).getBoundingClientRect();
+  const [x, y, tox, toy] = [from.left + from.width / 2 - box.left, from.top - box.top + 6, event.clientX - box.left, event.clientY - box.top];
+  line.firstChild.setAttribute("d", `M${x} ${y}Q${(x + tox) / 2} ${Math.min(y, toy) - 34} ${tox} ${toy}`);
+  for (const own of main.querySelectorAll(".word, .to-root")) {
+    const number = own.classList.contains("to-root") ? 0 : Number(own.dataset.k) + 1;
+    own.classList.toggle("target", number === place && place !== words.drag.k + 1);
+  }
+}
+
+function endPull(words) {
+  words.drag = null;
+  words.line?.remove();
+  for (const own of main.querySelectorAll(".target")) own.classList.remove("target");
 }
 
 // Show the selection without drawing the sentence anew, which would end a drag.
@@ -203,13 +285,17 @@ function mark() {
 const focusWord = () => main.querySelector(`.word[data-k="${cursor}"]`)?.focus({ preventScroll: true });
 
 function palette() {
-  return h("div", { class: "palette row", role: "group", "aria-label": status.trees ? "Relations" : "Labels" },
-    status.labels.map((label, k) => h("button", { type: "button", class: "label", style: { "--hue": hue(label) }, onclick: () => assign(label) },
+  return h("div", { class: status.labels.length > 9 ? "palette row many" : "palette row", role: "group", "aria-label": status.trees ? "Relations" : "Labels" },
+    status.labels.map((label, k) => h("button", { type: "button", class: "label", "data-label": label, style: { "--hue": hue(label) }, onclick: () => assign(label) },
       k < 9 && h("kbd", {}, k + 1), " ", label)),
     h("button", { type: "button", class: "small", onclick: remove }, h("kbd", {}, "0"), " none"),
-    h("form", { class: "new-label row", onsubmit: (event) => { event.preventDefault(); addLabel(); } },
-      h("input", { type: "text", maxlength: 40, size: 9, "aria-label": "A new label", placeholder: "new label" }),
-      h("button", { type: "submit", class: "small" }, "Add")));
+    h("form", { class: "new-label row", onsubmit: (event) => { event.preventDefault(); enterLabel(); } },
+      h("kbd", { "aria-hidden": "true" }, "/"),
+      h("input", { type: "text", maxlength: 40, size: 11, autocomplete: "off", autocapitalize: "none", spellcheck: "false", "aria-label": "Find a label, or name a new one", placeholder: "label",
+        oninput: (event) => find(event.target.value),
+        onkeydown: (event) => { if (event.key === "Escape") { event.target.value = ""; find(""); focusWord(); event.stopPropagation(); } } }),
+      h("button", { type: "button", class: "small", onclick: addLabel }, "Add"),
+      h("span", { class: "found soft", role: "status" })));
 }
 
 function actions() {
@@ -219,7 +305,7 @@ function actions() {
     act("Enter", "Accept", accept, { class: "primary" }), act("u", "Undo", undo), act("?", "Leave open", leaveOpen), act("s", "Skip", skip),
     status.trees
       ? [act("h", pulling === null ? "Head …" : "Tap the head", () => { pulling = pulling === null ? cursor : null; show(); }, { "aria-pressed": pulling !== null }),
-        act("r", "Root", () => { pulling = cursor; pull(0); })]
+        act("r", "Root", () => { pulling = cursor; pull(0); }, { class: "to-root" })]
       : [act("⇧←", "Extend left", grow(-1)), act("⇧→", "Extend right", grow(1))]);
 }
 
@@ -240,8 +326,10 @@ function progress() {
 function show(arrived = false) {
   document.getElementById("project").textContent = `${status.name} · ${status.task}`;
   const asked = item
-    ? h("section", { class: "panel question", "aria-label": "The sentence to annotate" }, status.trees && arcs(item.words, heads, relations), sentence(), palette(), actions(),
-      h("p", { class: "soft keys" }, "Arrow keys move, with Shift they select; digits label. Words that the model is unsure of are underlined."))
+    ? h("section", { class: "panel question", "aria-label": "The sentence to annotate" }, status.trees && arcs(item.words, heads, relations, { given, doubt: item.doubt || [] }), sentence(), palette(), actions(),
+      item.known && h("p", { class: "soft from-file" }, "Words with a bar at their side are labelled in the file."),
+      h("p", { class: "soft keys" }, "Arrow keys move, with Shift they select. Digits label; / finds a label by its letters, Enter takes it. ",
+        status.trees && "Pull from a word to its head, for the root up into the drawing. ", "Words that the model is unsure of are underlined."))
     : h("section", { class: "panel question empty" }, h("h2", {}, "No sentences left"), h("p", {}, "Add more with ", h("code", {}, "structron teach … --texts"), ", or undo the last answer."),
       h("button", { type: "button", onclick: undo }, h("kbd", {}, "u"), " Undo"));
   put(main, h("h1", { class: "offscreen" }, "Correct and accept"), h("div", { class: "trouble" }), h("div", { class: "teaching" }, asked, progress()));
@@ -272,13 +360,13 @@ document.addEventListener("keydown", (event) => {
   else if (key === "0" || key === "Backspace" || key === "Delete") remove();
   else if (key === "?") leaveOpen();
   else if (key === "s") skip();
-  else if (key === "n") main.querySelector(".new-label input").focus();
+  else if (key === "n" || key === "/") main.querySelector(".new-label input").focus();
   else if (status.trees && key === "h") { pulling = pulling === null ? cursor : null; show(); }
   else if (status.trees && key === "r") { pulling = cursor; pull(0); }
   else if (key === "Escape" && pulling !== null) { pulling = null; show(); }
   else return;
   event.preventDefault();
-  if (key !== "n") focusWord();
+  if (key !== "n" && key !== "/") focusWord();
 });
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); focusWord(); });
 

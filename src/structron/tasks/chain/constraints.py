@@ -5,7 +5,7 @@ updated towards for ever.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from structron.features.extract import Prepared
 from structron.kernels.table import hash_list
 from structron.model.dictionary import UNSEEN, Dictionary
 from structron.text import schemes
+
+if TYPE_CHECKING:
+    from structron.features.wordforms import LexiconTags
 
 CLOSED_TOKENS = 100
 """Tokens that a label needs to count as a closed class."""
@@ -85,11 +88,17 @@ def legal_transitions(labels: list[str], scheme: str | None, forbid: Iterable[tu
 
 
 def make_dictionary(
-    prepared: Prepared, gold: np.ndarray, labels: int, at_least: int, closed_classes: bool = False
+    prepared: Prepared,
+    gold: np.ndarray,
+    labels: int,
+    at_least: int,
+    closed_classes: bool = False,
+    lexicon: "LexiconTags | None" = None,
 ) -> Dictionary:
     """The words of the training data; with at_least > 0, those seen that often keep to the labels they had.
 
-    closed_classes: all words keep to labels of closed classes that they had, in lower or upper case.
+    closed_classes: all words keep to labels of closed classes that they had, in lower or upper case. lexicon: what it
+    has for a word counts as seen with it.
     """
     hashes = hash_list(prepared.word_types)
     order = np.argsort(hashes)
@@ -110,13 +119,15 @@ def make_dictionary(
         allowed = np.zeros((len(hashes), labels), bool)
         allowed[words, own] = True
         allowed[np.bincount(words, minlength=len(hashes)) < at_least] = True
+    also = np.zeros((1, labels), bool) if lexicon is None else lexicon.allowed(prepared.word_types)
+    allowed |= also
     if closed.any():
         seen = np.zeros((len(lower), labels), bool)
         seen[np.divmod(pairs, labels)] = True
-        allowed &= seen[word_of] | ~closed
+        allowed &= seen[word_of] | also | ~closed
         hashes, allowed = np.append(hashes, hash_list([UNSEEN])), np.append(allowed, ~closed[None], axis=0)
         order = np.argsort(hashes)
-    return Dictionary.of(hashes[order], allowed[order])
+    return Dictionary.of(hashes[order], allowed[order]).with_lexicon(lexicon)
 
 
 def _closed(labels: int, gold: np.ndarray, new: np.ndarray) -> np.ndarray:

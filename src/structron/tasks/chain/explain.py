@@ -27,7 +27,7 @@ START = "<s>"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Contribution(ShortFloats):
-    """What a feature gives to the label of a token (counted from 0).
+    """How much a feature favours the chosen labelling; tokens are counted from 0.
 
     Examples:
         >>> from structron.tasks.chain.explain import Contribution
@@ -42,10 +42,10 @@ class Contribution(ShortFloats):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Decision(ShortFloats):
-    """Why a token has its label: `because` says what spoke for the chosen labelling and, negative, for the other.
+    """Why a token has its label: `because` lists what favours the chosen labelling or (negative) the runner-up.
 
-    The other is the best labelling with another label here; at neighbouring tokens it may differ too. All its
-    contributions together are the margin. Without a runner-up no other label is possible.
+    The runner-up is the best labelling with another label here; it may differ at neighbouring tokens too. The margin is
+    the sum of all contributions. Without a runner-up, no other label is possible.
 
     Examples:
         >>> from structron import Tagger

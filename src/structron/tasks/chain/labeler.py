@@ -24,7 +24,7 @@ from structron.tasks.chain.models import Settled, read_model
 from structron.tasks.chain.predictor import LabelPredictor
 from structron.tasks.chain.templates import label_templates, looks_further
 from structron.tasks.options import ChunkerOptions, TaggerOptions
-from structron.tasks.partial import check_agreement, knowledge_of
+from structron.tasks.partial import check_agreement
 from structron.tasks.tokens import ask_for, names_in
 from structron.text import schemes
 
@@ -54,17 +54,13 @@ class ChainLabeler(LabelPredictor):
             from structron.features.documents import name_of
 
             names = " ".join(map(name_of, sources))
-            raise StructronError(f"swvp: {search.swvp.variant} with non_local {names}; expected non_local none")
+            raise StructronError(
+                f"swvp: {search.swvp.variant} cannot be combined with non_local {names}; expected non_local none"
+            )
         if self.options.average == "voted" and self.options.shards > 1:
             raise StructronError(
-                "average: voted with shards: the votes are the vectors of a single run; expected shards 1"
+                "average: voted cannot be combined with shards: the votes are those of a single run; expected shards 1"
             )
-
-    def check_options(self) -> None:
-        """Of the features of documents, a task may lack those that are built in; functions of the user's own work."""
-        self.options.check_options()
-        if "non_local" in self.lacks and any(isinstance(source, str) for source in self._sources()):
-            raise StructronError(f"non_local: not available for the {self.task} ({self.lacks['non_local']})")
 
     def _sources(self) -> list[Any]:
         """The features of documents asked for; by default those of the task, where the search can serve them."""
@@ -98,21 +94,28 @@ class ChainLabeler(LabelPredictor):
         return self.metric == "f1"
 
     def _make_learner(self, prepared: PreparedTemplates, start: Any) -> Any:
-        sets, chunks = self._label_sets(prepared), self._chunks()
+        return self._learner_among(prepared, start, {})
+
+    def _learner_among(self, prepared: PreparedTemplates, start: Any, sets: dict[int, tuple[str, ...]]) -> Any:
+        """sets: tokens that are known to have one of several labels."""
+        chunks = self._chunks()
         labels, gold = number_labels(prepared, start.labels if start else [])
         neighbours = Neighbours(labels, gold, prepared.starts)
         self.scheme_ = neighbours.scheme(self.scheme_ if start else None) if chunks else None
-        if self.scheme_ and ((gold < 0).any() or sets):
+        partial = bool(sets or (gold < 0).any())
+        if self.scheme_ and partial:
             labels += schemes.completed(labels, self.scheme_)
         allowed = legal_transitions(labels, self.scheme_ if self.options.constrain else None, self.options.forbid)
         if illegal := neighbours.illegal(allowed):
-            self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
+            self.notes_.append(f"{illegal} forbidden transitions in the training labels; kept")
         learning = neighbours.seen(allowed)
         words = (self.options.tag_dictionary, self.options.closed_classes)
-        dictionary = make_dictionary(prepared, gold, len(labels), *words)
+        tags = None if self.lexicon_ is None else self._lexicon_tags(labels)
+        dictionary = make_dictionary(prepared, gold, len(labels), *words, tags)
         if start is not None:
-            dictionary = self._with_search(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
-        knowledge = self._knowledge(prepared, labels, gold, sets, allowed)
+            before = self._with_search(self.model_, self.options).known.dictionary
+            dictionary = before.merged(dictionary, len(labels)).with_lexicon(tags)
+        knowledge = self._knowledge(prepared, labels, gold, sets, allowed) if partial else None
         chain = Chain(
             labels, self.options.order, allowed, learning, dictionary, self.options.cutoff, self.options.average
         )
@@ -123,26 +126,22 @@ class ChainLabeler(LabelPredictor):
             raise StructronError(
                 f"the model to continue from was trained with {has}; expected the same beam and update"
             )
-        if knowledge is not None:
-            self._check_partial()
         if knowledge is None and self._among(labels, exact) == "seen":
             return self._choice_learner(prepared, gold, chain, exact)
         if exact:
             return self._exact_learner(prepared, gold, chain, start, knowledge)
         return self._beam_learner(prepared, gold, chain, templates, start, knowledge)
 
-    def _label_sets(self, prepared: Any) -> dict[int, tuple[str, ...]]:
-        """Tokens that are known to have one of several labels."""
-        return {}
-
     def _knowledge(
         self, prepared: Any, labels: list[str], gold: np.ndarray, sets: dict[int, tuple[str, ...]], allowed: np.ndarray
-    ) -> Knowledge | None:
-        """What is known of labels that are open, None: there are none. What contradicts itself is refused."""
+    ) -> Knowledge:
+        """What is known of labels of which some are open. What contradicts itself, or cannot be learned, is refused."""
+        if self.options.swvp is not None:
+            raise StructronError("swvp: cannot be combined with open labels in the training data; expected swvp none")
+        if self.options.among == "seen":
+            raise StructronError("among: seen cannot be combined with open labels in the training data; expected all")
         index = {label: y for y, label in enumerate(labels)}
-        known = knowledge_of(gold, len(labels), {token: [index[y] for y in own] for token, own in sets.items()})
-        if known is None:
-            return None
+        known = Knowledge.of(gold, len(labels), {token: [index[y] for y in own] for token, own in sets.items()})
 
         def describe(token: int) -> str:
             return " or ".join(sets.get(token, ())) or (repr(labels[gold[token]]) if gold[token] >= 0 else "open")
@@ -150,13 +149,6 @@ class ChainLabeler(LabelPredictor):
         why = f"labels that {self.scheme_} allows" if self.scheme_ else "labels that may follow each other"
         check_agreement(known, allowed, prepared, describe, why)
         return known
-
-    def _check_partial(self) -> None:
-        """Refuse what cannot learn from open labels."""
-        if self.options.swvp is not None:
-            raise StructronError("swvp: open labels in the training data; expected swvp none")
-        if self.options.among == "seen":
-            raise StructronError("among: seen with open labels in the training data; expected among all")
 
     def _among(self, labels: Sequence[str], exact: bool) -> str:
         """What there is to choose from: by default all labels, unless they are many and nothing stands against it."""
@@ -190,8 +182,11 @@ class ChainLabeler(LabelPredictor):
         from structron.learn.choices import ChoiceLearner
 
         if against := self._against() or ("" if exact else "templates"):
-            raise StructronError(f"among: seen with {against}; expected exact search without that, or among all")
+            raise StructronError(
+                f"among: seen cannot be combined with {against}; expected exact search without {against}, or among all"
+            )
         lexicon = Lexicon.learn(prepared, gold, self._given(), self.options.rare, NO_DEMANDS, set(), False)
+        lexicon.more = self._lexicon_choices(chain.labels)
         known = (chain.labels, lexicon, chain.dictionary)
         return ChoiceLearner(prepared, gold, *known, True, True, chain.cutoff, chain.average)
 
@@ -218,9 +213,7 @@ class ChainLabeler(LabelPredictor):
         if self.options.average == "voted":
             raise StructronError("average: voted cannot be combined with non-local features; expected mean or none")
         if self.scheme_ is None and any(isinstance(source, str) for source in sources):
-            raise StructronError(
-                "non_local: the built-in features are of entities; expected chunk labels such as B-PER, O"
-            )
+            raise StructronError("non_local: the built-in features need chunk labels; expected labels such as B-PER, O")
         numbers = (self.options.candidates, self.options.test_candidates)
         nbest = NBest(tuple(sources), *numbers, self.options.local_update, self.options.local_margin)
         return DocumentLearner(prepared, gold, chain, self.options.resolved.margin, nbest, start, knowledge)
@@ -238,7 +231,7 @@ class ChainLabeler(LabelPredictor):
         from structron.tasks.chain.encoder import columns_of, encode_labels
 
         if self._sources():
-            raise StructronError("non_local: needs exact search; expected neither a beam, nor an update, nor alma")
+            raise StructronError("non_local: needs exact search; expected no beam, update or alma")
         if self.options.average == "voted":
             raise StructronError("average: voted needs exact search; expected mean or none with a beam or an update")
         search = self.options.resolved
@@ -294,7 +287,11 @@ class ChainLabeler(LabelPredictor):
 
     def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
         functions = [function for function in code.get("non_local", ()) if callable(function)]
-        model = read_model(header, tensors, Settled(self.extractor_, self._given(), functions=functions))
+        model = read_model(
+            header, tensors, Settled(self.extractor_, self._given(), None, self._lexicon_choices, functions)
+        )
+        known = self._with_search(model, self.options).known
+        known.dictionary = known.dictionary.with_lexicon(self._lexicon_tags(model.labels))
         sources = self._with_search(model, self.options).sources
         if sources is not None:
             self.options.non_local = sources

@@ -26,7 +26,7 @@ from structron.tasks.chain.explain import (
     heaviest_of_documents,
     heaviest_under_beam,
 )
-from structron.tasks.tokens import Spell, nbest_under_beam
+from structron.tasks.tokens import LabelDecoder, nbest_under_beam
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Settled:
     extractor: Any
     given: list[str]  # columns that are looked up with the word
     demands: Callable[[list[str]], Any] | None = None  # what labels ask of a word's spelling
+    choices: Callable[[list[str]], Any] | None = None  # labels that count as seen with words, from a user's lexicon
     functions: Sequence[Callable] = ()  # features of documents that are not in the file
 
 
@@ -61,12 +62,14 @@ class ExactSearch:
         out, _, sure = self.model.decode(prepared, jobs, forced, margins, **how)
         return out, sure
 
-    def nbest(self, prepared: Any, n: int, jobs: int, spell: Spell, **how: Any) -> list[list[tuple[Any, float]]]:
-        """The n best labellings of each sentence or document, as `spell` writes them, with their scores."""
+    def nbest(
+        self, prepared: Any, n: int, jobs: int, decode: LabelDecoder, **how: Any
+    ) -> list[list[tuple[Any, float]]]:
+        """The n best labellings of each sentence or document, as `decode` writes them, with their scores."""
         found = []
         for unit, (rows, scores) in enumerate(self.model.nbest(prepared, n, jobs, **how)):
             bounds = prepared.starts[prepared.units[unit] : prepared.units[unit + 1] + 1]
-            found.append(list(zip([spell(row, bounds) for row in rows], scores.tolist(), strict=True)))
+            found.append(list(zip([decode(row, bounds) for row in rows], scores.tolist(), strict=True)))
         return found
 
     def inspect(self, label: str | None, top: int) -> Heaviest:
@@ -102,8 +105,10 @@ class DocumentSearch(ExactSearch):
     def decode(self, prepared: Any, jobs: int, forced: Any, margins: bool, **how: Any) -> tuple[Any, Any]:
         return super().decode(prepared, jobs, forced, margins, candidates=self.options.test_candidates)
 
-    def nbest(self, prepared: Any, n: int, jobs: int, spell: Spell, **how: Any) -> list[list[tuple[Any, float]]]:
-        return super().nbest(prepared, n, jobs, spell, candidates=self.options.test_candidates)
+    def nbest(
+        self, prepared: Any, n: int, jobs: int, decode: LabelDecoder, **how: Any
+    ) -> list[list[tuple[Any, float]]]:
+        return super().nbest(prepared, n, jobs, decode, candidates=self.options.test_candidates)
 
     def inspect(self, label: str | None, top: int) -> Heaviest:
         """Those of documents, too, which are of no label."""
@@ -145,7 +150,7 @@ class ChoiceSearch(ExactSearch):
         return heaviest_of_choices(self.model, label, top)
 
     def start(self, learner: Any) -> Any:
-        raise StructronError("among: seen: training cannot continue from such a model; expected one with among all")
+        raise StructronError("among: training cannot continue from a model with seen; expected one with all")
 
     def __str__(self) -> str:
         return f"choices-{self.model.order}"
@@ -159,7 +164,9 @@ class ChoiceSearch(ExactSearch):
         if header["given"] != settled.given:
             raise ValueError("columns to look up do not fit")
         demands = settled.demands(header["labels"]) if settled.demands else NO_DEMANDS
-        return ChoiceModel.from_file(header, tensors, demands)
+        model = ChoiceModel.from_file(header, tensors, demands)
+        model.lexicon.more = settled.choices(model.labels) if settled.choices else None
+        return model
 
 
 @dataclass(frozen=True)
@@ -181,8 +188,8 @@ class BeamSearch:
         given = (prepared, out, scores, search.beam, search.merge, jobs, forced)
         return out, self.model.margins(*given) if margins else np.empty(0, np.float32)
 
-    def nbest(self, prepared: Any, n: int, jobs: int, spell: Spell) -> list[list[tuple[Any, float]]]:
-        return nbest_under_beam(self.model, self.options.resolved, prepared, n, jobs, spell)
+    def nbest(self, prepared: Any, n: int, jobs: int, decode: LabelDecoder) -> list[list[tuple[Any, float]]]:
+        return nbest_under_beam(self.model, self.options.resolved, prepared, n, jobs, decode)
 
     def inspect(self, label: str | None, top: int) -> Heaviest:
         return heaviest_under_beam(self.model, label, top)

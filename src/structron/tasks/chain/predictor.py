@@ -2,7 +2,7 @@
 features and explanations (models.py has what differs by kind of model)."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from structron.errors import StructronError, unknown
 from structron.eval.scores import accuracy_scores, chunk_scores
@@ -10,6 +10,9 @@ from structron.model.heaviest import Heaviest
 from structron.tasks.chain.models import searching
 from structron.tasks.tokens import TokenLabeler
 from structron.text.sentences import decode_labels
+
+if TYPE_CHECKING:
+    from structron.features.wordforms import Choices, LexiconTags
 
 
 class LabelPredictor(TokenLabeler):
@@ -27,6 +30,18 @@ class LabelPredictor(TokenLabeler):
         if given and (missing := given - set(self.roles_.inputs)):
             raise unknown("column to look up", min(missing), self.roles_.inputs)
         return given
+
+    def _lexicon_tags(self, labels: Sequence[str]) -> "LexiconTags | None":
+        """The labels that the user's lexicon has for words, if there is one."""
+        if self.lexicon_ is None:
+            return None
+        from structron.features.wordforms import LexiconTags
+
+        return LexiconTags(self.lexicon_, self.roles_.outputs[0], labels, self._given())
+
+    def _lexicon_choices(self, labels: Sequence[str]) -> "Choices | None":
+        """Labels that count as seen with words, because the user's lexicon has them."""
+        return self._lexicon_tags(labels)
 
     def _scores(self, gold: list, guess: list, sentences: Any = None) -> Any:
         """`ChunkScores` or `AccuracyScores`; with the sentences also for words that training has shown or not."""

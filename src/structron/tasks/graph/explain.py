@@ -16,7 +16,7 @@ from structron.model.explain import Reason
 from structron.model.graph import GraphModel
 from structron.search.graph import features, relations, scores
 from structron.search.graph import templates as groups
-from structron.search.graph.features import BINS, PLAIN, look_at
+from structron.search.graph.features import BINS, PLAIN, sentence_codes
 from structron.search.trees import parts
 from structron.text.numbers import ShortFloats
 from structron.weights.hashed import LOG_CELLS, shift_of
@@ -53,12 +53,12 @@ class Attachment(ShortFloats):
         return "\n".join([shown(line), *(f"{own.weight:+12.4f}  {shown(own.feature)}" for own in self.because)])
 
 
-class Speller:
+class TreeFeatures:
     """The features of trees of one sentence, by name and place."""
 
     def __init__(self, parser: Any, model: GraphModel, x: np.ndarray, words: list[str]):
         self.parser, self.model, self.words = parser, model, ["<root>", *words, "<none>"]
-        self.look = look_at(model.templates, x, 0, len(x), model.w, shift_of(model.bits))
+        self.sentence = sentence_codes(model.templates, x, 0, len(x), model.w, shift_of(model.bits))
         self.values = {}  # the texts of each column
         for k, (name, alphabet) in enumerate(zip(parser.input_.names, parser.input_.alphabets, strict=True)):
             texts = alphabet.names()
@@ -76,7 +76,7 @@ class Speller:
             for group, i in ((groups.HEAD, h), (groups.WORD, m)):
                 yield from self._of(group, (i, i), 0, arc)
             yield from self._of(groups.ARC, (h, m), 0, arc)
-            for tag in sorted({int(self.look.tags[i]) for i in range(min(h, m) + 1, max(h, m))}):
+            for tag in sorted({int(self.sentence.tags[i]) for i in range(min(h, m) + 1, max(h, m))}):
                 yield from self._of(groups.BETWEEN, (h, m), int(tag_code(tag)), arc, f" over tag {tag}")
             if self.parser.relations_:
                 yield from self._relation(heads, m, int(relations[m]))
@@ -109,7 +109,9 @@ class Speller:
         templates = self.model.templates
         count, first = int(templates.size[group]), int(templates.start[group])
         for t, text in enumerate(self.parser.texts_[group]):
-            code = (sum(int(self.look.codes[i, first + k * count + t]) for k, i in enumerate(words)) + more) % (1 << 64)
+            code = (sum(int(self.sentence.codes[i, first + k * count + t]) for k, i in enumerate(words)) + more) % (
+                1 << 64
+            )
             row = (code >> int(shift_of(self.model.bits))) << LOG_CELLS
             name = f"{text}={self._spelled(group, text, words)}{note}"
             for cell in cells:
@@ -141,13 +143,13 @@ def explain(parser: Any, sentence: Any, top: int) -> list[Attachment]:
     words = parser.input_.columns_of([sentence])[parser.roles_.word]
     best = model.nbest(x, starts, parser._setting(), 2 * len(words) + RIVALS, 1)[0]
     spelled: dict[int, dict[Feature, int]] = {}
-    speller = Speller(parser, model, x, words)
+    features = TreeFeatures(parser, model, x, words)
 
     def counted(k: int) -> dict[Feature, int]:
         if k not in spelled:
             found: dict[Feature, int] = {}
             heads, relations, _ = best[k]
-            for feature in speller.features(np.concatenate([[-1], heads]), np.concatenate([[0], relations])):
+            for feature in features.features(np.concatenate([[-1], heads]), np.concatenate([[0], relations])):
                 found[feature] = found.get(feature, 0) + 1
             spelled[k] = found
         return spelled[k]
@@ -157,11 +159,11 @@ def explain(parser: Any, sentence: Any, top: int) -> list[Attachment]:
         rival = next((k for k in range(1, len(best)) if best[k][0][i] != best[0][0][i]), None)
         runner_up, margin, because = None, None, []
         if rival is not None:
-            runner_up, margin = speller.words[int(best[rival][0][i])], best[0][2] - best[rival][2]
+            runner_up, margin = features.words[int(best[rival][0][i])], best[0][2] - best[rival][2]
             ours, theirs = counted(0), counted(rival)
             gains = {f: (ours.get(f, 0) - theirs.get(f, 0)) * float(model.w[f[1]]) for f in [*ours, *theirs]}
             order = sorted((f for f in gains if gains[f]), key=lambda f: -abs(gains[f]))
             because = [Reason(f[0], gains[f]) for f in order[:top]]
         head, relation = tree[i]
-        found.append(Attachment(word, speller.words[head], relation, runner_up, margin, because))
+        found.append(Attachment(word, features.words[head], relation, runner_up, margin, because))
     return found

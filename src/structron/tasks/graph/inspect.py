@@ -14,7 +14,7 @@ from structron.errors import unknown
 from structron.kernels.jit import entry
 from structron.model.graph import GraphModel
 from structron.model.heaviest import Heaviest, Weight, heaviest
-from structron.search.graph.features import PLAIN, look_at
+from structron.search.graph.features import PLAIN, sentence_codes
 from structron.search.graph.relations import side_code
 from structron.search.graph.templates import ARC, HEAD, RELATION, RELATION_OF, RELATION_UNDER, WORD
 from structron.weights.hashed import LOG_CELLS, shift_of
@@ -74,7 +74,7 @@ def _features(parser: Any, model: GraphModel) -> Iterator[TemplateFeatures]:
     sizes = [len(values) for values in texts.values()]
     n = max(sizes)
     x = np.minimum(np.arange(1, n + 1)[:, None], np.array(sizes))
-    codes = look_at(templates, np.ascontiguousarray(x), 0, n, model.w, shift_of(model.bits)).codes
+    codes = sentence_codes(templates, np.ascontiguousarray(x), 0, n, model.w, shift_of(model.bits)).codes
     for group in (*ARCS, RELATION_OF, RELATION_UNDER, RELATION):
         start, count = int(templates.start[group]), int(templates.size[group])
         for t, text in enumerate(parser.texts_[group]):

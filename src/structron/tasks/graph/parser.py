@@ -21,7 +21,7 @@ from structron.model.graph import GraphModel
 from structron.model.heaviest import Heaviest
 from structron.search.graph.relations import Relations
 from structron.search.graph.scratch import ParseSettings
-from structron.search.graph.templates import CLASSES, EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, settle
+from structron.search.graph.templates import CLASSES, EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, encode_templates
 from structron.tasks.graph.explain import Attachment, explain
 from structron.tasks.graph.inspect import heaviest_features
 from structron.tasks.options import GraphOptions
@@ -75,7 +75,7 @@ class GraphParser(TreeParser):
         unknown = -1 if self.labelled_ else 0
         gold = np.array([unknown if relation is None else number[relation] for _, relation in flat], np.int64)
         if self.options.swvp is not None and (heads.min() < 0 or gold.min() < 0):
-            raise StructronError("swvp: open heads or relations in the training data; expected swvp none")
+            raise StructronError("swvp: cannot be combined with open heads or relations; expected swvp none")
         trees = EncodedTrees(x, starts_of(data.sentences), heads, gold)
         before = None if start is None else start.relations
         relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_), before)
@@ -88,15 +88,11 @@ class GraphParser(TreeParser):
         )
         return GraphLearner(self.templates_, trees, relations, *how, self.relations_, start)
 
-    @property
-    def many_roots(self) -> bool:
-        return not self.options.single_root
-
     def _settle_templates(self) -> None:
         groups = [*FIRST_ORDER]
         groups += SECOND_ORDER if self.options.order == 2 else []
         groups += RANKING if self.options.keep_heads else []
-        self.texts_, self.templates_ = settle(self.input_.names, groups)
+        self.texts_, self.templates_ = encode_templates(self.input_.names, groups)
 
     @classmethod
     def kernels_of(cls, options: Mapping[str, Any]) -> str:

@@ -117,10 +117,10 @@ class JointTemplates:
     history: list[str]  # over the atoms of the problem
 
     @classmethod
-    def of(cls, source: Any, columns: Columns, clusters: bool = False) -> "JointTemplates":
+    def of(cls, source: Any, columns: Columns, tables: Iterable[str] = ()) -> "JointTemplates":
         """From a preset, a file or a list of texts; `t[-1]` and `c[-1]` are labels before, `y[-1]` is both."""
         named = isinstance(source, str | Path)
-        lines = template_lines(source, KIND, clusters) if named else [str(text) for text in source]
+        lines = template_lines(source, KIND, tables) if named else [str(text) for text in source]
         found = parse_templates(lines, str(source) if named else "templates")
         for name, offset in (part for template in found for part in template.parts):
             if name in HISTORY and offset < 0 and name in columns.names:

@@ -26,7 +26,7 @@ from structron.tasks.joint.inputs import RARE, SEPARATOR, Guesser, JointRows, Jo
 from structron.tasks.joint.partial import agreeing_pairs, is_closed, labels_of, missing_pairs
 from structron.tasks.options import JointOptions
 from structron.tasks.partial import open_in
-from structron.tasks.tokens import first_row
+from structron.tasks.tokens import first_row, telling
 from structron.text import schemes
 
 Pair = tuple[str, str]
@@ -63,7 +63,7 @@ class JointTagger(EncodedLabeler):
         self.roles_ = self._settle_columns(
             list(self.options.columns) if self.options.columns else default_columns(len(first))
         )
-        self.templates_ = JointTemplates.of(self.options.templates, self.roles_, self.clusters_ is not None)
+        self.templates_ = JointTemplates.of(self.options.templates, self.roles_, telling(self.tables_))
         rows = JointRows(self.roles_).of(self._open_rows().of(given), True, "training data")
         flat = [row for sentence in rows for row in sentence]
         word = self.roles_.inputs.index(self.roles_.word)
@@ -81,7 +81,7 @@ class JointTagger(EncodedLabeler):
         gazetteers = make_gazetteers(self.options.gazetteers)
         atoms: dict[str, Any] = {**(self.options.atoms or {}), **guesses}
         columns = [*roles.inputs, rows.pair]
-        return TemplateExtractor(columns, rows.pair, templates, roles.word, gazetteers, atoms, self.clusters_)
+        return TemplateExtractor(columns, rows.pair, templates, roles.word, gazetteers, atoms, self.tables_.values())
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
         return self.extractor_.prepare(
@@ -108,7 +108,7 @@ class JointTagger(EncodedLabeler):
             neighbours = Neighbours(layers[1].labels, chunk_of, prepared.starts)
         allowed = legal_transitions(layers[1].labels, self.scheme_, ())
         if illegal := neighbours.illegal(allowed):
-            self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
+            self.notes_.append(f"{illegal} forbidden transitions in the training labels; kept")
         words = (self.options.tag_dictionary, self.options.closed_classes)
         dictionary = make_dictionary(prepared, tag_of, len(layers[0].labels), *words)
         if known is not None:
@@ -128,7 +128,7 @@ class JointTagger(EncodedLabeler):
         if not partial:
             return None
         if self.options.swvp is not None:
-            raise StructronError("swvp: open labels in the training data; expected swvp none")
+            raise StructronError("swvp: cannot be combined with open labels in the training data; expected swvp none")
         before = np.concatenate([[0], np.cumsum((tag_of < 0) | (chunk_of < 0))])
         return KnownLayers(tag_of, chunk_of, before[prepared.starts[1:]] > before[prepared.starts[:-1]])
 

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from structron.errors import StructronError, quoted
-from structron.estimator import DAMAGE, Estimator
+from structron.estimator import Estimator
+from structron.estimator.files import DAMAGE
 from structron.eval.scores import Scores
 from structron.io.tensors import Tensors, check, whole
 from structron.learn.beam import BeamTraining, Beginning, Known
@@ -191,7 +192,7 @@ class ProblemEstimator(Estimator):
         """Say how many actions are known, where some are not."""
         total, missing = sum(map(len, gold)), sum(actions.count(OPEN) for actions in gold)
         if missing and self.options.swvp is not None:
-            raise StructronError("swvp: open actions in the training data; expected swvp none")
+            raise StructronError("swvp: cannot be combined with open actions in the training data; expected swvp none")
         if missing:
             self.notes_.append(f"{total - missing:,} of {total:,} actions are known")
 

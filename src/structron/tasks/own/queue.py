@@ -121,7 +121,7 @@ class QueueLearner(ProblemEstimator):
             row, steps = walk.begin(), 0
             while steps < min(walk.limit, STROLL) and (legal := walk.legal(row)):
                 row, steps = walk.step(row, int(random.choice(legal))), steps + 1
-                walk.look(row)
+                walk.compute_atoms(row)
 
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]], start: Beginning | None) -> QueueTraining:
         queue = (self.options.queue, self.options.beam, self.options.heuristic, self.options.limit)

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from structron.features.encode import Column, Numbering, TokenTable
-from structron.io.columns import EMPTY
 from structron.io.doc import Doc
-from structron.search.trees.votes import combined
+from structron.tasks.pipeline.election import elected
 from structron.tasks.pipeline.parts import BETWEEN, VOTES, Part
 from structron.tasks.scripts import BETWEEN_WORDS
-from structron.tasks.treebank import Arc
 from structron.text.analysis import Sentence, Token, Word
 
 NARROW = 2
@@ -115,7 +113,8 @@ class Annotator:
         reads, narrow = self.parts[parsers[0]].reads, self.narrowed(fast)
         table = words.table(reads, reads)
         found = [self.trained[name].predict_arcs(table, jobs, **narrow) for name in parsers]
-        arcs = found[0] if len(found) == 1 else _elected(words.starts, found, [VOTES[name] for name in parsers])
+        weights = [VOTES[name] for name in parsers]
+        arcs = found[0] if len(found) == 1 else elected(table, found, weights, self.trained[parsers[0]])
         for word, (head, relation) in zip(words.flat, arcs, strict=True):
             word.head, word.deprel = head, relation or "_"
 
@@ -130,14 +129,6 @@ class Annotator:
                 sentence.set_entities(labels)
             else:
                 sentence.entities = []
-
-
-def _elected(starts: np.ndarray, found: Sequence[list[Arc]], weights: Sequence[float]) -> list[Arc]:
-    """The arcs of all words that have most votes."""
-    heads = np.array([[head for head, _ in arcs] for arcs in found], np.int64)
-    names = Column.of(relation or EMPTY for arcs in found for _, relation in arcs)
-    chosen = combined(starts, heads, names.ids.reshape(heads.shape), np.array(weights))
-    return [(head, names.types[relation]) for head, relation in zip(*(own.tolist() for own in chosen), strict=True)]
 
 
 def _split(sentence: Sentence, labels: Sequence[str]) -> None:

@@ -10,9 +10,10 @@ words, and the next part reads it there. Settings were chosen on development dat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
-from structron.features.clusters import Clusters
+from structron.features.wordtable import WordTable
 from structron.io.columns import EMPTY
 from structron.io.doc import Doc
 from structron.tasks.scripts import BETWEEN_WORDS
@@ -37,8 +38,8 @@ KINDS = {
 }
 """The tasks that a part can be, the usual one first; their classes are imported when they are needed."""
 TAGS = ("upos", "xpos")
-CLUSTERED = ("tagger", "morphology", *VOTES, "entities")
-"""Parts that look at word clusters."""
+TABLES = {"clusters": ("tagger", "morphology", *VOTES, "entities"), "lexicon": ("tagger", "morphology", "lemmatizer")}
+"""Parts that look at word clusters, and those that look at a user's lexicon."""
 COLUMNS_OF = {"tagger": TAGS, "morphology": ("feats",), "lemmatizer": ("lemma",)}
 """What nobody writes where a part is left out."""
 WRITES = {
@@ -50,7 +51,7 @@ WRITES = {
     **{name: {"head", "deprel"} for name in VOTES},
     "entities": {"entity"},
 }
-SMALL, LARGE = 20_000, 100_000
+SMALL_TREEBANK, LARGE_TREEBANK = 20_000, 100_000
 """Words from which on a parser can do without its small weights: those of little data are all small. And words from
 which on it makes two runs, not four: what little data teach depends more on their order."""
 PRUNE = 0.3
@@ -205,11 +206,11 @@ def check_part(name: str, part: Part, estimator: Any) -> None:
 def make_parts(
     contents: Contents,
     without: Iterable[str],
-    clusters: Clusters | None = None,
+    tables: Mapping[str, WordTable] = MappingProxyType({}),
     best: bool = False,
     gazetteers: Mapping[str, Any] | None = None,
 ) -> dict[str, Part]:
-    """The parts that can be learned, but for some; settings are those of estimators. clusters: of words. best: with
+    """The parts that can be learned, but for some; settings are those of estimators. tables: of words. best: with
     several parsers. gazetteers: for entities.
 
     A part reads what parts before it write: nothing else is there when text is analysed.
@@ -233,8 +234,8 @@ def make_parts(
     if "lemma" in filled:
         found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 3, "runs": 4, "rare": 50, "letters": True})
     if contents.heads and tags:
-        learning = {"passes": 6, "runs": 2 if contents.words >= LARGE else 4}
-        prune = PRUNE if contents.words >= SMALL else 0.0
+        learning = {"passes": 6, "runs": 2 if contents.words >= LARGE_TREEBANK else 4}
+        prune = PRUNE if contents.words >= SMALL_TREEBANK else 0.0
         reads = ("form", *known, *(["lemma"] if "lemma" in filled else []))
         settings = {"pos": tags[-1], "prune": prune, **learning}
         graph = {"task": "graph-parser", "pos": tags[-1], "projective": contents.crossing < CROSSING}
@@ -244,7 +245,7 @@ def make_parts(
         found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 10, "runs": 4, "test_candidates": 40})
         if gazetteers:
             found["entities"].settings["gazetteers"] = gazetteers
-    for name in CLUSTERED if clusters is not None else ():
-        if name in found:
-            found[name].settings["clusters"] = clusters
+    for kind, table in tables.items():
+        for name in found.keys() & TABLES[kind]:
+            found[name].settings[kind] = table
     return {name: part for name, part in found.items() if name not in without}

@@ -14,18 +14,21 @@ from typing import Any, ClassVar
 from structron._version import __version__
 from structron.errors import OneLabelError, StructronError, quoted, unknown
 from structron.estimator import Estimator, Sentences
+from structron.estimator.files import contents
 from structron.eval.conll18 import UDScores, ud_scores
-from structron.features.clusters import make_clusters, take_clusters
+from structron.features.clusters import Clusters, make_clusters
 from structron.features.gazetteer import make_gazetteers
+from structron.features.wordforms import WordForms, make_lexicon
+from structron.features.wordtable import take_table, with_tables
 from structron.io import modelfile
 from structron.io.doc import Doc
 from structron.io.tensors import Tensors, beginning, texts, under
 from structron.kernels.progress import prepare
-from structron.learn.loop import Learner, Schedule
+from structron.learn.loop import History, Learner, Schedule
+from structron.model.beam import BeamModel
 from structron.model.compact import LEVELS, compacted
 from structron.runtime.progress import Progress
 from structron.runtime.threads import cores, for_each, uncollected
-from structron.show.charts import History
 from structron.tasks.options import PipelineOptions
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.checkpoint import KeptParts
@@ -34,15 +37,15 @@ from structron.tasks.pipeline.training import as_read, data_for, jackknifed, mak
 from structron.tasks.registry import TASKS
 from structron.tasks.tokenizer import documents_in
 
-BATCH = 100_000
+BATCH_CHARACTERS = 100_000
 """Characters of text that are annotated at a time."""
 GOLD = ("", "tokens", "tags")
 READERS = ("morphology", "lemmatizer")
 """Parts that learn from gold columns and from those that others predict."""
 LATER = (*VOTES, "entities")
 """Parts that learn from what others predict."""
-LEAST = {"parser": 0.7, "tagger": 0.3, "morphology": 0.3, "lemmatizer": 0.2, "tokenizer": 0.3, "entities": 0.3}
-LEAST["parser-backward"] = LEAST["parser"]
+LEAST_WEIGHTS = {"parser": 0.7, "tagger": 0.3, "morphology": 0.3, "lemmatizer": 0.2, "tokenizer": 0.3, "entities": 0.3}
+LEAST_WEIGHTS["parser-backward"] = LEAST_WEIGHTS["parser"]
 """Weights of at most this size are left out of small files, by part."""
 SIZES = {"parser": 31, "parser-backward": 31}
 """How many sizes weights have there, by part."""
@@ -81,10 +84,12 @@ class Pipeline(Estimator):
     def kernels_of(cls, options: Mapping[str, Any]) -> str:
         return f"{cls.task} best" if options.get("best") else cls.task
 
-    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
+    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress | None, start: Any) -> None:
+        progress = progress or Progress()
         docs = documents_in(sentences, "training data", least=1)
         devs = None if dev is None else documents_in(dev, "dev data", least=1)
         contents, self.clusters_ = Contents.of(docs), make_clusters(self.options.clusters)
+        self.lexicon_ = make_lexicon(self.options.lexicon)
         given = make_gazetteers(self.options.gazetteers)
         self.gazetteers_ = {gazetteer.name: gazetteer for gazetteer in given}
         planned = self._planned(contents, self.options.without)
@@ -94,7 +99,7 @@ class Pipeline(Estimator):
             raise StructronError(f"without: {', '.join(self.options.without)}; expected at least one part to train")
         self.notes_ = contents.missing(self.options.without)
         how = {name: value for name, value in self._stored().items() if name not in USE}
-        how |= {"clusters": self.clusters_.about} if self.clusters_ is not None else {}
+        how |= {name: table.about for name, table in self.tables_.items()}
         how |= {f"gazetteer {name}": gazetteer.phrases() for name, gazetteer in self.gazetteers_.items()}
         kept = KeptParts(schedule.checkpoint, schedule.resume, how, [docs, devs or []], progress)
         self.history_, self.stopped_, self.best_pass_ = History(), "passes", 1
@@ -171,7 +176,7 @@ class Pipeline(Estimator):
 
     def _planned(self, contents: Contents, without: Sequence[str]) -> dict[str, Part]:
         """The parts that are to be learned."""
-        return make_parts(contents, without, self.clusters_, self.options.best, self.gazetteers_)
+        return make_parts(contents, without, self.tables_, self.options.best, self.gazetteers_)
 
     def _note(self, progress: Progress, text: str) -> None:
         """Say something of the part at work, and keep it."""
@@ -334,11 +339,11 @@ class Pipeline(Estimator):
 
     def _signature(self) -> str:
         parts = [f"structron {__version__}", self.task, *self._summary()["parts"], f"seed {self.options.seed}"]
-        parts += [f"clusters {self.clusters_.label}"] if self.clusters_ is not None else []
+        parts += [f"{name} {table.label}" for name, table in self.tables_.items()]
         return " | ".join(parts)
 
     def _save_model(self, model: Any, path: Path) -> None:
-        header, tensors = self._contents(model)
+        header, tensors = contents(self, model)
         if self.options.compact:
             header["training"]["history"] = []  # a small file does without
         modelfile.save(path, header, tensors, packed=9 if self.options.compact else 1)
@@ -348,17 +353,15 @@ class Pipeline(Estimator):
         tensors: Tensors = {}
         for name, estimator in model.trained.items():
             header, arrays = estimator.contents()
-            if estimator.clusters_ is not None:  # one table for all parts
-                arrays = {key: array for key, array in arrays.items() if key not in estimator.clusters_.tensors}
+            for table in estimator.tables_.values():  # each is there once for all parts
+                arrays = {key: array for key, array in arrays.items() if key not in table.tensors}
             if self.options.compact:
-                header, arrays = compacted(header, arrays, LEAST.get(name, 0.0), SIZES.get(name, LEVELS))
+                header, arrays = compacted(header, arrays, LEAST_WEIGHTS.get(name, 0.0), SIZES.get(name, LEVELS))
                 header["training"] = header["training"] | {"history": []}
             part = model.parts[name]
             parts[name] = {"reads": list(part.reads), "writes": list(part.writes), "model": header}
             tensors |= under(f"{name}.", arrays)
-        if self.clusters_ is None:
-            return {"parts": parts}, tensors
-        return {"parts": parts, "clusters": self.clusters_.about}, tensors | self.clusters_.tensors
+        return with_tables({"parts": parts}, tensors, self.tables_)
 
     @classmethod
     def _needs(cls, header: dict[str, Any]) -> list[str]:
@@ -369,8 +372,9 @@ class Pipeline(Estimator):
 
     def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         parts, kinds = {}, {}
-        self.clusters_ = self.options.clusters = take_clusters(learned, tensors)
-        shared = {} if self.clusters_ is None else {"clusters": self.clusters_}
+        self.clusters_ = self.options.clusters = take_table(Clusters, learned, tensors)
+        self.lexicon_ = self.options.lexicon = take_table(WordForms, learned, tensors)
+        shared = self.tables_
         for name, known in learned["parts"].items():
             task = known["model"]["task"]
             if task not in KINDS[name]:
@@ -381,7 +385,8 @@ class Pipeline(Estimator):
         def read(name: str) -> Any:
             own = beginning(f"{name}.", tensors)
             estimator = kinds[name].from_contents(learned["parts"][name]["model"], own, shared)
-            estimator.warm_up()
+            if isinstance(estimator.model_, BeamModel):
+                estimator.model_.warm_up()  # while the other parts are read
             return estimator
 
         largest_first = sorted(parts, key=lambda name: name not in VOTES)
@@ -398,7 +403,7 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
     for text in texts:
         batch.append(text)
         size += len(text) if isinstance(text, str) else 0
-        if size >= BATCH:
+        if size >= BATCH_CHARACTERS:
             yield batch
             batch, size = [], 0
     if batch:

@@ -15,7 +15,7 @@ from structron.runtime.threads import in_order
 from structron.tasks.tokenizer import MOST_TOKENS
 from structron.text.pieces import is_space
 
-BLOCK, LONG = 50_000, 100_000
+BLOCK_CHARACTERS, LONG = 50_000, 100_000
 """Characters after which a block ends with the next paragraph, and of blocks that end with a sentence."""
 
 
@@ -75,7 +75,7 @@ def _blocks(lines: Iterable[str], sentences: Callable[[str], Doc], each_line: bo
         blank = each_line or (begins and all(map(is_space, line)))
         waiting.append(line)
         size += len(line)
-        if size >= BLOCK and blank and line.endswith("\n"):
+        if size >= BLOCK_CHARACTERS and blank and line.endswith("\n"):
             yield from _parts("".join(waiting), done, inside, sentences)
             done, waiting, size, inside = done + size, [], 0, False
         while size > max(limit, 2 * window):

@@ -21,8 +21,9 @@ from structron.io.doc import Doc
 from structron.runtime.progress import Progress
 from structron.runtime.threads import for_each
 from structron.tasks.pipeline.annotate import Annotator, words_of
-from structron.tasks.pipeline.parts import KINDS, VOTES, Part, entity_rows, split_rows, tree_rows
+from structron.tasks.pipeline.parts import KINDS, TABLES, VOTES, Part, entity_rows, split_rows, tree_rows
 from structron.tasks.registry import TASKS
+from structron.tasks.tokens import telling
 from structron.text.analysis import Sentence
 
 TAGGING = ("tagger", "morphology", "lemmatizer")
@@ -46,11 +47,11 @@ def _made(name: str, part: Part, settings: dict[str, Any]) -> Any:
         return kind(**settings)
     if name in VOTES:
         return kind(columns=[*part.reads, *part.writes], **settings)
+    tables = telling({kind: settings[kind] for kind in TABLES if kind in settings})
     if name == "morphology":
-        lines = template_lines("morphology", clusters="clusters" in settings)
-        settings["templates"] = readable(lines, part.reads)
+        settings["templates"] = readable(template_lines("morphology", tables=tables), part.reads)
     if name == "lemmatizer":
-        settings["templates"] = readable(template_lines("lemmatizer"), part.reads)
+        settings["templates"] = readable(template_lines("lemmatizer", tables=tables), part.reads)
     if name == "entities" and len(part.reads) == 1:
         settings.setdefault("templates", "entities-words")
     columns = part.columns

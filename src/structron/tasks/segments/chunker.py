@@ -66,8 +66,7 @@ class SegmentChunker(EncodedLabeler):
         sentences = [[] if s in words else segments_of(sentence) for s, sentence in enumerate(labels)]
         if any(kind == OUTSIDE for label in prepared.label_types for kind, _, _ in schemes.spans([label])):
             raise StructronError(
-                f"training data: chunks of type {OUTSIDE}; expected another name, which is not that of words "
-                "outside chunks"
+                f"training data: chunks of type {OUTSIDE}, the label of words outside chunks; expected another name"
             )
         longest, before = self.options.longest, start.encoder.segments if start else None
         more = open_lengths(words.values(), longest) if words else []
@@ -88,7 +87,7 @@ class SegmentChunker(EncodedLabeler):
     def _known_words(self, prepared: Any, labels: list[list[Any]], partial: list[int]) -> dict[int, KnownWords]:
         """What is known of the words of these sentences, which have open labels."""
         if partial and self.options.swvp is not None:
-            raise StructronError("swvp: open labels in the training data; expected swvp none")
+            raise StructronError("swvp: cannot be combined with open labels in the training data; expected swvp none")
         scheme, found = self.scheme_ or "iob2", {}
         for s in partial:
             where = f"training data: sentence {prepared.sentence_numbers[s]}"

@@ -138,8 +138,8 @@ def check_words(words: KnownWords, x: np.ndarray, labels: Sequence[str | None], 
     if len(x) and not x[0, REST]:
         i = words.first_that_does_not_fit(segments)
         raise StructronError(
-            f"{where}, token {i + 1}: {labels[i]!r} agrees with no chunks after the labels before; expected labels of "
-            "whole chunks"
+            f"{where}, token {i + 1}: {labels[i]!r} fits no chunk after the labels before it; expected labels of whole "
+            "chunks"
         )
 
 

@@ -24,27 +24,27 @@ from structron.io import modelfile
 from structron.io.tensors import Tensors, check, taken, texts, whole
 from structron.learn.beam import BeamTraining, Beginning, Known
 from structron.learn.trace import Scene
-from structron.model.beam import BeamModel
+from structron.model.beam import WIDE, BeamModel, joined
 from structron.model.compact import compacted
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import Search
-from structron.search.beam.engine import NO_ANCHORS, make_inputs
+from structron.search.beam.engine import NO_ANCHORS, Engine, make_inputs
 from structron.search.beam.frontier import TAIL, Inputs
 from structron.search.beam.problem import SearchProblem, Walk
 from structron.tasks.chain.encoder import columns_of
 from structron.tasks.options import ParserOptions
 from structron.tasks.shift_reduce import system
-from structron.tasks.shift_reduce.agreeing import known_trees
+from structron.tasks.shift_reduce.agreeing import agreeing, known_trees
 from structron.tasks.shift_reduce.building import follow, trees_of
 from structron.tasks.shift_reduce.habits import groups_of, rootless_tags, single_relations, unusual
 from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations
 from structron.tasks.shift_reduce.templates import ParserTemplates
 from structron.tasks.tree_parser import TreeParser
-from structron.tasks.treebank import Arc, Treebank, mirrored, mirrored_places
-from structron.text.trees import MARK
+from structron.tasks.treebank import Arc, Treebank, mirrored, mirrored_places, read_arcs, settled_root
+from structron.text.trees import MARK, check_tree, fits_projective, opened
 
-LEAST, LEVELS = 0.8, 31
+LEAST_WEIGHT, LEVELS = 0.8, 31
 """Weights of at most this size are left out of small files; the others have one of so many sizes."""
 ORDERS = 4
 """Derivations that are looked at for each of the n best trees."""
@@ -76,7 +76,7 @@ class Parser(TreeParser):
         """
         if not self.options.compact:
             return super().save(path)
-        return modelfile.save(path, *compacted(*self.contents(), LEAST, LEVELS), packed=9)
+        return modelfile.save(path, *compacted(*self.contents(), LEAST_WEIGHT, LEVELS), packed=9)
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class Parser(TreeParser):
         if start is None:
             self.root_ = bank.root
             templates = ParserTemplates.of(self.options.templates, self.clusters_ is not None)
-            self.templates_, extra = templates.settle(self.roles_, data.sentences)
+            self.templates_, extra = templates.usable(self.roles_, data.sentences)
             roles = self.roles_
             self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs, self.clusters_)
             self.seen_: np.ndarray | None = None
@@ -148,7 +148,7 @@ class Parser(TreeParser):
         kept = np.ones(len(is_open), np.bool_)
         kept[~is_open] = ~unused
         self.notes_.append(
-            f"{(~kept).sum()} of {len(kept)} sentences left out: relations or roots that others never have"
+            f"{(~kept).sum()} of {len(kept)} sentences left out: relations or roots that the others never have"
         )
         return bank.take(kept), x[np.repeat(kept, np.diff(bank.starts))]
 
@@ -158,7 +158,7 @@ class Parser(TreeParser):
         for what, wrong in (("swvp", search.swvp is not None), ("beam", search.beam is None)):
             if wrong:
                 given, expected = ("inf", "a limited beam") if what == "beam" else (search.swvp.variant, "swvp none")
-                raise StructronError(f"{what}: {given} with open heads or relations; expected {expected}")
+                raise StructronError(f"{what}: {given} does not work with open heads or relations; expected {expected}")
         return known_trees(inputs, bank.heads, bank.relations, bank.open)
 
     def _seen(self, bank: Treebank, x: np.ndarray, before: np.ndarray | None) -> np.ndarray:
@@ -202,10 +202,6 @@ class Parser(TreeParser):
 
     # -- using ---------------------------------------------------------------------------------------------------
 
-    def warm_up(self) -> None:
-        """Make what the first prediction would have to make."""
-        self._check_fitted().warm_up()
-
     def predict(
         self, sentences: Sentences, *, jobs: int | None = None, beam: int | float | None = None
     ) -> list[list[Arc]]:
@@ -220,6 +216,47 @@ class Parser(TreeParser):
             For each sentence a head and a relation for every word.
         """
         return self._predict(sentences, jobs, partial(self._parse, search=self._search_with(beam)))
+
+    def complete(self, sentences: Sentences) -> list[list[Arc]]:
+        """The best tree of each sentence that agrees with what is known of it.
+
+        Known heads of crossing arcs, which the parser cannot build, are put back where the result is still a tree.
+
+        Args:
+            sentences: Sentences whose tokens are rows with a head and a relation, None where they are open.
+
+        Returns:
+            For each sentence a head and a relation for every word.
+        """
+        self._check_fitted()
+        given, rows = list(sentences), self._open_rows()
+        places = [k for k, sentence in enumerate(given) if len(sentence)]
+        full: list[Sentence] = [[rows.marked(row) for row in given[k]] for k in places]
+        arcs = read_arcs(full, self.roles_, "data", numbers=range(1, len(full) + 1))
+        known = [settled_root(tree, {self.root_}.difference(self.relations_, [None])) for tree in arcs]
+        found: list[list[Arc]] = [[] for _ in given]
+        for k, tree, own in zip(places, self._completed(full, known) if full else [], known, strict=True):
+            found[k] = _put_back(tree, own)
+        return found
+
+    def _completed(self, full: list[Sentence], known: list[list[Arc]]) -> list[list[Arc]]:
+        """The best projective trees that agree with what is known, as far as a projective tree can."""
+        heads = [[head for head, _ in tree] for tree in known]
+        heads = [own if fits_projective(own) else opened(own) for own in heads]
+        trees = [
+            [(head, relation if head == before else None) for head, (before, relation) in zip(own, tree, strict=True)]
+            for own, tree in zip(heads, known, strict=True)
+        ]
+        turned = [mirrored(tree) for tree in trees] if self.options.right_to_left else trees
+        number: dict[Any, int] = {relation: k for k, relation in enumerate(self.relations_)}
+        own = [(head, number.get(relation, -1) if self.labelled_ else -1) for tree in turned for head, relation in tree]
+        flat = np.array(own, np.int64)
+        _, x, starts = self._encode(full)
+        told = known_trees(self._inputs(x, starts), flat[:, 0], flat[:, 1], np.ones(len(full), np.bool_))
+        beam = self.options.resolved.beam
+        model, engine = self.model_, Engine(self.problem_.with_legal(agreeing), beam or WIDE, merge=False)
+        found, ptr, lengths, _ = engine.decode(told.inputs, model.sparse)
+        return self._built(starts, joined(found, ptr[:-1], lengths))
 
     def predict_arcs(self, table: TokenTable, jobs: int, beam: int | float | None = None) -> list[Arc]:
         """The arcs of all words of a table, sentence after sentence. beam: see `predict`."""
@@ -410,3 +447,16 @@ class Parser(TreeParser):
         size = 2 * tags * tags * relations
         packed = taken(tensors, "seen", -(-size // 8))
         return np.unpackbits(packed, count=size).astype(np.bool_).reshape(2, tags, tags, relations)
+
+
+def _put_back(tree: list[Arc], known: list[Arc]) -> list[Arc]:
+    """A tree with the known heads that it lacks, those of crossing arcs, and with all known relations."""
+    found = list(tree)
+    for k, (head, relation) in enumerate(known):
+        if head >= 0 and head != found[k][0]:
+            heads = [*(h for h, _ in found[:k]), head, *(h for h, _ in found[k + 1 :])]
+            if check_tree(heads) is not None:
+                continue
+            found[k] = head, found[k][1]
+        found[k] = found[k][0], found[k][1] if relation is None else relation
+    return found

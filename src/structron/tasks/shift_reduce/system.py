@@ -128,7 +128,7 @@ def advance(x, table, states, s, action, t):
 def atoms(x, table, states, s, out):
     """Write the atom values of row s, all >= 0, as the steps in the table say; 0 wherever a node is missing.
 
-    The front of out is working room: out[0] = 0, then the rows of the nodes and their words, then the words of the
+    The front of out is scratch memory: out[0] = 0, then the rows of the nodes and their words, then the words of the
     buffer, all plus one so that 0 means missing. The row in which the stack is empty counts as missing.
     """
     n, rows = x.shape[0], table[ROWS]
@@ -205,7 +205,7 @@ RESERVED = ("w", "t", "l", *VALENCY, *SETS)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What `atoms` writes: first the hidden working room, then the atoms that the templates use."""
+    """What `atoms` writes: first the hidden scratch memory, then the atoms that the templates use."""
 
     hidden: tuple[str, ...]
     names: tuple[str, ...]

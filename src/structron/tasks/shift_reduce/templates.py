@@ -7,7 +7,7 @@ from typing import Any
 
 from structron.features.alphabets import ParserInput, Sentence, parse_input
 from structron.features.clusters import prefix_length
-from structron.features.templates import cluster_lines, presets, template_lines
+from structron.features.templates import more_lines, presets, template_lines
 from structron.io.columns import Columns
 from structron.tasks.shift_reduce.system import RESERVED, atom_layout, read_templates, usable_templates
 from structron.tasks.treebank import empty_columns
@@ -29,13 +29,13 @@ class ParserTemplates:
             found = cls([str(line) for line in given], "templates", False, clusters)
         else:
             preset = str(given) in presets("parser")
-            found = cls(template_lines(given, "parser", clusters), str(given), preset, clusters)
+            found = cls(template_lines(given, "parser", ["clusters"] if clusters else []), str(given), preset, clusters)
         if clusters and all(prefix_length(name) is None for name in _attributes(found.lines)):
-            found = replace(found, lines=[*found.lines, *cluster_lines("parser")])
+            found = replace(found, lines=[*found.lines, *more_lines("clusters", "parser")])
         read_templates(found.lines, found.where)
         return found
 
-    def settle(self, roles: Columns, sentences: Sequence[Sentence]) -> tuple[list[str], list[str]]:
+    def usable(self, roles: Columns, sentences: Sequence[Sentence]) -> tuple[list[str], list[str]]:
         """The templates that the data can serve, and the columns of x besides word and tag that they ask for."""
         inputs = roles.inputs
         possible = ParserInput.possible(inputs, roles.word, _attributes(self.lines), self.clusters)

@@ -6,8 +6,9 @@ A task says how its sentences become numbers and back; the rest stands here:
                                                       │
                               file ◀──save, load──────┘
 
-An estimator has options (tasks/options.py), which are attributes of it too; what was learned has a trailing
-underscore. A training that fails leaves everything as it was; files are written atomically. Everything but the data is
+An estimator has options (tasks/options.py), which are attributes of it too (attributes.py); what was learned has a
+trailing underscore. Shards and runs are wrapped around the learner in learn/several.py, and files.py has what a model
+file holds. A training that fails leaves everything as it was; files are written atomically. Everything but the data is
 given by keyword. Scores are per cent.
 """
 
@@ -15,9 +16,6 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from inspect import Signature, signature
-from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
@@ -27,54 +25,33 @@ import numpy as np
 
 from structron._version import __version__
 from structron.errors import StructronError, unknown
-from structron.fields import Option, default_of, documented, fields_of, options_of, same_value
+from structron.estimator.attributes import OptionsSignature, declare_options
+from structron.estimator.files import DAMAGE, contents, given_of, plain, restored
+from structron.fields import default_of, documented, options_of, same_value
 from structron.io import modelfile
 from structron.io.columns import EMPTY, Columns
 from structron.io.foreign import as_rows
 from structron.io.tensors import Tensors
 from structron.kernels.listed import SHARDS
 from structron.kernels.progress import prepare, shown
-from structron.learn.bpm import bpm_start
-from structron.learn.committee import Committee
-from structron.learn.loop import Learner, Schedule, timeless, train
-from structron.learn.shards import ShardRunner, Shards, ThreadRunner
-from structron.options import Task
-from structron.runtime.cluster import connect
+from structron.learn.loop import Learner, Schedule, train
+from structron.options import TaskOptions
 from structron.runtime.progress import Progress
 from structron.runtime.threads import CHUNKS_PER_THREAD, Found, for_each, slices, uncollected
-from structron.show.charts import History, model_html
 from structron.text.numbers import ShortFloat
 
 if TYPE_CHECKING:
     from structron.features.clusters import Clusters
+    from structron.features.wordforms import WordForms
+    from structron.features.wordtable import WordTable
 
 Sentences = Iterable[Any]
 PASSES = ("passes", "seed", "shuffle", "patience", "stop_change")
 """Options that say how long and in which order to train, as `Schedule` has them."""
-LARGE = 300_000
+MOST_FEATURES_LISTED = 300_000
 """Features of a model of which a notebook lists none."""
 MOST_LISTED = 10_000
 """Predictions for a sentence in a list of the best."""
-DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
-"""What taking up the parts of a damaged file can raise."""
-
-
-class _OptionsSignature:
-    """The signature of a class of estimators: that of its options, unless it has a constructor of its own."""
-
-    def __get__(self, estimator: Any, kind: Any) -> Signature | None:
-        if estimator is not None:
-            raise AttributeError("__signature__")  # a pipeline can be called, which has a signature of its own
-        return signature(kind.options_class) if kind.__init__ is Estimator.__init__ else None
-
-
-def _as_attribute(name: str, is_field: bool, option: Option | None) -> property:
-    """An attribute of the options as one of the estimator; fields can be set."""
-
-    def put(estimator: Any, value: Any) -> None:
-        setattr(estimator.options, name, value)
-
-    return property(attrgetter(f"options.{name}"), put if is_field else None, None, option.help if option else None)
 
 
 class Estimator(ABC):
@@ -86,16 +63,18 @@ class Estimator(ABC):
     They are read and set as attributes of the estimator: `chunker.beam = 4` is `chunker.options.beam = 4`.
     """
 
-    options_class: ClassVar[type[Task]]
+    options_class: ClassVar[type[TaskOptions]]
     options: Any  # an instance of options_class
     task: ClassVar[str]
     lacks: ClassVar[Mapping[str, str]]
+    flagless: ClassVar[Mapping[str, str]]
     texts: ClassVar[bool]
 
     # what `fit` leaves
     model_: Any
     learner_: Any
     roles_: Columns
+    needed_: set[str]  # columns that it cannot do without
     history_: list[dict[str, Any]]
     best_pass_: int
     stopped_: str
@@ -103,6 +82,7 @@ class Estimator(ABC):
     source_: dict[str, str]  # what the command line knows of the training data: their format
     notes_: list[str]  # what a user should know of the training data
     clusters_: "Clusters | None" = None  # word clusters, if it was trained with any
+    lexicon_: "WordForms | None" = None  # a user's lexicon, if it was trained with one
     keep_learner_: bool = True  # whether to keep the learner after training; without it less memory is taken
 
     metric: ClassVar[str]
@@ -122,17 +102,12 @@ class Estimator(ABC):
         super().__init_subclass__(**given)
         if "options_class" in vars(cls):
             options = cls.options_class
-            cls.task, cls.lacks, cls.texts = options.task, options.lacks, options.texts
-            known = {field.name for field in fields_of(options)}
-            for name in {*dir(options), *known}:
-                if not name.startswith("_") and not hasattr(cls, name):
-                    setattr(cls, name, _as_attribute(name, name in known, options_of(options).get(name)))
+            cls.task, cls.texts, cls.lacks, cls.flagless = options.task, options.texts, options.lacks, options.flagless
+            declare_options(cls)
         if hasattr(cls, "options_class"):
             cls.__doc__ = documented(cls)
 
     # -- options -------------------------------------------------------------------------------------------------
-
-    __signature__ = _OptionsSignature()
 
     def __init__(self, *given: Any, **options: Any) -> None:
         kind = self.options_class
@@ -141,10 +116,12 @@ class Estimator(ABC):
         except TypeError as error:
             raise TypeError(str(error).replace(kind.__name__, type(self).__name__, 1)) from None
 
+    __signature__ = OptionsSignature(__init__)
+
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """The options are attributes of it too (`_as_attribute`)."""
+            """The options are attributes of it too (attributes.py)."""
 
         def __setattr__(self, name: str, value: Any) -> None: ...
 
@@ -174,11 +151,6 @@ class Estimator(ABC):
         values, kind = self.get_params(), self.options_class
         shown = [f"{name}={value!r}" for name, value in values.items() if not same_value(value, default_of(kind, name))]
         return f"{type(self).__name__}({', '.join(shown)})"
-
-    @property
-    def many_roots(self) -> bool:
-        """Whether the trees of a parser may have several roots."""
-        return False
 
     # -- what a task says ----------------------------------------------------------------------------------------
 
@@ -289,11 +261,9 @@ class Estimator(ABC):
         """Sentences as rows with the model's columns."""
         if not self.usual_columns or not hasattr(self, "roles_"):
             return sentences
-        return as_rows(sentences, self._meanings(self.roles_.names), "data", wide=self._wide())
-
-    def _wide(self) -> bool:
-        """Whether tokens need more than their words."""
-        return False
+        return as_rows(
+            sentences, self._meanings(self.roles_.names), "data", wide=bool(self.needed_ - {self.roles_.word, "w"})
+        )
 
     def _meanings(self, names: list[str]) -> list[str]:
         """The columns by what they hold: the label is called so where nobody named it."""
@@ -314,78 +284,61 @@ class Estimator(ABC):
     ) -> None:
         self.check_options()
         self._check()
-        self._check_shards()
+        if self.options.ray is not None:
+            from structron.learn.several import connect_cluster
+
+            connect_cluster(self.options.ray, self.options.shards)
         kept = {name: getattr(self.options, name) for name in PASSES if hasattr(self.options, name)}
         sentences, dev = self._learned_from(sentences, dev)
         schedule = Schedule(**kept, checkpoint=Path(checkpoint) if checkpoint else None, resume=resume)
         self.notes_ = []
-        self._learn(sentences, dev, schedule, progress or Progress(show=self.options.verbose), start)
+        if progress is None and self.options.verbose:
+            progress = Progress(show=True)
+        self._learn(sentences, dev, schedule, progress, start)
         self.signature_ = self._signature()
 
-    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
-        """Learn, with options that are checked."""
-        options = self.options
-        prepare(f"train {self.kernels_of(vars(options))}", *[SHARDS] * (options.shards > 1), show=progress.show)
-        with shown(progress.show):
+    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress | None, start: Any) -> None:
+        """Learn, with options that are checked; progress: None: nobody watches."""
+        options, show = self.options, progress is not None and progress.show
+        prepare(f"train {self.kernels_of(vars(options))}", *[SHARDS] * (options.shards > 1), show=show)
+        with shown(show):
             learner = self._learner(sentences, start)
             several = self._wrap_runs_and_shards(learner)
             judge = None if dev is None else self._judge(dev)
-            for note in self.notes_:
-                progress.note(note)
+            if progress:
+                for note in self.notes_:
+                    progress.note(note)
             if options.bpm and start is None and not schedule.resume:
-                self._start_from_runs(several, progress)
+                from structron.learn.several import start_from_runs
+
+                if progress:
+                    progress.note(f"starting from the mean of {options.bpm} runs of one pass")
+                start_from_runs(several, options.bpm, options.seed)
             try:
                 result = train(
                     several, schedule, judge, progress, self._save_model, self._load_model, self.keep_learner_
                 )
             finally:
                 several.close()
-        self.model_, self.history_, self.best_pass_ = result.model, History(result.history), result.best_pass
+        self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
         self.stopped_ = result.stopped
         if self.keep_learner_:
             self.learner_ = several
-        if result.history and not any(record.get("dev", 1) for record in result.history):
+        if progress and result.history and not any(record.get("dev", 1) for record in result.history):
             progress.note(f"warning: dev {self.metric} is 0 in every pass; expected labels as in the training data")
 
     def _wrap_runs_and_shards(self, learner: Any) -> Any:
-        """The learner, its shards, or the runs of either; where shards fill all threads, runs follow one another."""
-        options = self.options
-        runs, jobs = self._members(), options.jobs
-        together = 1 if options.shards >= jobs else jobs
-        if options.shards > 1:
-            learner = Shards(learner, options.shards, options.mix, self._make_runner(jobs // min(jobs, runs, together)))
-        return learner if runs == 1 else Committee(learner, runs, together)
+        """What trains: the learner itself where there is one run over all of the data."""
+        runs = self._members()
+        if runs == self.options.shards == 1:
+            return learner
+        from structron.learn.several import wrap
 
-    def _make_runner(self, jobs: int) -> Callable[[Any], ShardRunner]:
-        """Who learns the shards: threads of this process, or workers of a cluster."""
-        if self.options.ray is None:
-            return partial(ThreadRunner, jobs=min(jobs, self.options.shards))
-        from structron.learn.cluster import ClusterRunner
-
-        return partial(ClusterRunner, shards=self.options.shards, address=self.options.ray, cpus=1 / self._members())
-
-    def _check_shards(self) -> None:
-        """Refuse what does not go with shards, before any data are looked at."""
-        options = self.options
-        if options.ray is None:
-            return
-        if not isinstance(options.ray, str) or not options.ray:
-            raise StructronError(f"ray: {options.ray!r}; expected auto, or the host:port of a running cluster")
-        if options.shards == 1:
-            raise StructronError(
-                f"ray: {options.ray} with shards 1; expected two or more shards, one for each worker (--shards N)"
-            )
-        connect(options.ray)
+        return wrap(learner, self.options, runs)
 
     def _members(self) -> int:
         """How many runs the model is the mean of."""
         return self.options.runs
-
-    def _start_from_runs(self, learner: Any, progress: Progress) -> None:
-        """BPM initialisation of a learner, or of each in a committee."""
-        progress.note(f"starting from the mean of {self.options.bpm} runs of one pass")
-        for number, member in enumerate(getattr(learner, "members", [learner])):
-            bpm_start(member, self.options.bpm, self.options.seed + number)
 
     def _judge(self, dev: Sentences) -> Callable[[Any], float]:
         """The function that scores a model on dev data, which are read and encoded once."""
@@ -465,7 +418,7 @@ class Estimator(ABC):
 
         Args:
             sentences: As for `predict`.
-            n: How many; there are fewer if the sentence has fewer.
+            n: How many predictions; fewer if there are not as many.
             jobs: Number of threads; by default that of the estimator.
 
         Returns:
@@ -572,13 +525,15 @@ class Estimator(ABC):
 
     def _repr_html_(self) -> str:
         """What a notebook shows of a trained model: signature, heaviest features, history; before, the options."""
+        from structron.show.charts import model_html
+
         if not hasattr(self, "model_"):
             return model_html(f"{self!r}: not trained yet", {}, [])
         return model_html(self.signature_, self._listed(), self.history_)
 
     def _listed(self) -> dict[str, list[tuple[str, float]]]:
         """The heaviest features by label; of a large model, which takes seconds to look through, none."""
-        if "inspect" in self.lacks or self._summary()["features"] > LARGE:
+        if "inspect" in self.lacks or self._summary()["features"] > MOST_FEATURES_LISTED:
             return {}
         found = self.inspect(top=10).labels
         return {label: [(w.feature, w.weight) for w in weights] for label, weights in found.items()}
@@ -639,16 +594,11 @@ class Estimator(ABC):
         self._save_model(self._check_fitted(), Path(path))
 
     def _save_model(self, model: Any, path: Path) -> None:
-        modelfile.save(path, *self._contents(model))
+        modelfile.save(path, *contents(self, model))
 
     def contents(self) -> tuple[dict[str, Any], Tensors]:
         """What a file holds of a trained estimator: one of its own, or that of a pipeline."""
-        return self._contents(self._check_fitted())
-
-    def _contents(self, model: Any) -> tuple[dict[str, Any], Tensors]:
-        learned, tensors = self._state(model)
-        training = {name: timeless(getattr(self, f"{name}_", empty)) for name, empty in _HISTORY.items()}
-        return {"task": self.task, "options": self._stored(), "training": training, "learned": learned}, tensors
+        return contents(self, self._check_fitted())
 
     @classmethod
     def kernels_of(cls, options: Mapping[str, Any]) -> str:
@@ -658,7 +608,7 @@ class Estimator(ABC):
     def _stored(self) -> dict[str, Any]:
         """The options as a file keeps them; a user's function goes by its name."""
         names = [name for name, option in options_of(type(self)).items() if option.stored]
-        return {name: _plain(getattr(self, name)) for name in names} | self._resolved_options()
+        return {name: plain(getattr(self, name)) for name in names} | self._resolved_options()
 
     def _resolved_options(self) -> dict[str, Any]:
         """Options that training has settled: a model that is loaded and trained again reads the same columns."""
@@ -703,23 +653,7 @@ class Estimator(ABC):
         cls, header: dict[str, Any], tensors: Tensors, code: Mapping[str, Any] = MappingProxyType({})
     ) -> Self:
         """The inverse of `contents`; raises one of DAMAGE where the parts do not fit together."""
-        known = options_of(cls)
-        former = {name for group in cls.options_class.former for name in options_of(group)} - known.keys()
-        header = header | {"options": {k: value for k, value in header["options"].items() if k not in former}}
-        for name, value in header["options"].items():
-            known[name].check_stored(name, value)
-        prepare(*cls._needs(header))
-        estimator = cls._make(header, dict(code))
-        estimator.check_options()
-        estimator.notes_ = []
-        for name, empty in _HISTORY.items():
-            value = header["training"][name]
-            fits = isinstance(value, type(empty)) and (name != "source" or all(map(is_text, value.values())))
-            if not fits or (name == "history" and not all(isinstance(record, dict) for record in value)):
-                raise ValueError(f"{name} does not fit")
-            setattr(estimator, f"{name}_", History(value) if name == "history" else value)
-        estimator._load_state(header["learned"], tensors, **code)
-        return estimator
+        return restored(cls, header, tensors, code)
 
     @classmethod
     def _needs(cls, header: dict[str, Any]) -> list[str]:
@@ -735,8 +669,11 @@ class Estimator(ABC):
     def _ask_for(cls, path: str | Path, header: dict[str, Any], code: dict[str, Any]) -> None:
         """Refuse to read a file without the functions that it needs."""
 
-    def warm_up(self) -> None:  # noqa: B027
-        """Make what the first prediction would have to make."""
+    @property
+    def tables_(self) -> "dict[str, WordTable]":
+        """The tables of words that it was trained with."""
+        given: dict[str, Any] = {"clusters": self.clusters_, "lexicon": self.lexicon_}
+        return {name: table for name, table in given.items() if table is not None}
 
     def _signature(self) -> str:
         """What a score needs to be reproduced, in a line."""
@@ -750,30 +687,5 @@ class Estimator(ABC):
         ]
         parts += [f"shards {options.shards} {options.mix}"] if options.shards > 1 else []
         parts += [f"cutoff {found['cutoff']}"] if "cutoff" in found else []
-        parts += [f"clusters {self.clusters_.label}"] if self.clusters_ is not None else []
+        parts += [f"{name} {table.label}" for name, table in self.tables_.items()]
         return " | ".join([*parts, f"seed {options.seed}", f"features {found['features']}", found["size"]])
-
-
-_HISTORY: dict[str, Any] = {"history": [], "best_pass": 0, "stopped": "", "signature": "", "source": {}}
-"""How a model came about, with what a checkpoint has of it: its training has no end yet."""
-
-
-def is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _plain(value: Any) -> Any:
-    """An option as JSON can hold it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if callable(value) or hasattr(value, "choose"):
-        named = getattr(value, "choose", value)
-        return getattr(named, "__name__", type(named).__name__)
-    if isinstance(value, tuple | set | frozenset) or (not isinstance(value, str | list | dict) and np.iterable(value)):
-        return [_plain(item) for item in value]
-    return value
-
-
-def given_of(code: Mapping[str, Any]) -> dict[str, Any]:
-    """The functions that were given, of those that could be."""
-    return {name: value for name, value in code.items() if value is not None}
