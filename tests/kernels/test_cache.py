@@ -173,3 +173,12 @@ def test_kernels_of_fingerprints_that_nobody_uses_go(tmp_path, monkeypatch):
     (tmp_path / "mine").mkdir()
     cache._forget_old(tmp_path)
     assert sorted(own.name[0] for own in tmp_path.iterdir()) == [*(f"{k:x}" for k in range(3, cache.KEPT + 3)), "m"]
+
+
+def test_kernels_that_are_used_are_not_old(tmp_path, monkeypatch):
+    """Nothing is compiled into a folder that has everything: it is used all the same."""
+    monkeypatch.setattr(cache, "places", lambda: (tmp_path,))
+    folder = cache._writable.__wrapped__()
+    os.utime(folder, (1, 1))
+    assert cache._writable.__wrapped__() == folder
+    assert folder.stat().st_mtime > 1

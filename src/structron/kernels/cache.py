@@ -109,6 +109,9 @@ def _writable() -> Path | None:
             if _is_trusted(folder, writable=True) and os.access(folder, os.W_OK | os.X_OK):
                 if fresh:
                     _forget_old(place)
+                else:
+                    with contextlib.suppress(OSError):
+                        os.utime(folder)  # used now, though nothing may be written into it
                 return folder
     return None
 
