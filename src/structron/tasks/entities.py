@@ -109,7 +109,7 @@ class EntityRecognizer(ChainLabeler):
 
     def _column(self, out: np.ndarray, model: Any, prepared: Any) -> Column:
         if self.written_ in (None, self.options.inner):
-            return super()._column(out, model, prepared)
+            return Column.of_labels(model.labels, out)
         return Column.of(chain.from_iterable(self._decode_labels(out, model, prepared, prepared.starts)))
 
     def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
