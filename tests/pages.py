@@ -147,7 +147,8 @@ def world(folder: Path) -> Path:
     (folder / "names.txt").write_text("Smith\nMary Miller\n", encoding="utf-8")
     (folder / "words.tsv").write_text("Paris\tParis\tPROPN\nruns\trun\tVERB\n", encoding="utf-8")
     (folder / "ita.txt").write_text("cane\tcani\tN;PL\n", encoding="utf-8")
-    (folder / "it_lemma_lookup_noun.json.gz").write_bytes(gzip.compress(b'{"cani": "cane"}'))
+    for tag, table in {"noun": b'{"cani": "cane"}', "verb": b'{"corre": "correre"}'}.items():
+        (folder / f"it_lemma_lookup_{tag}.json.gz").write_bytes(gzip.compress(table))
     (folder / "paths.txt").write_text("0110\tParis\t7\n0111\tSmith\t3\n", encoding="utf-8")
     (folder / "vectors.vec").write_text("3 2\nParis 1 0\nRome 0.9 0.1\ncat 0 1\n", encoding="utf-8")
     (folder / "mine.txt").write_text("w[0]\npos[0]\npos[-1]|pos[0]\nsuffix3[0]\n", encoding="utf-8")

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from structron.errors import StructronError
 from structron.fields import DEFAULT, Options, free, options, options_of, real, switch
 from structron.options import (
     NON_LOCAL,
@@ -111,6 +112,12 @@ class TaggerOptions(LabelOptions):
     default_templates: ClassVar[Mapping[str, str]] = {"": "tagger"}
 
     non_local: Sequence[Callable] = free("Your own features of whole documents.", default=(), stored=False)
+
+    def check_options(self) -> None:
+        """Of the features of documents, the built-in ones go by names."""
+        super().check_options()
+        if any(isinstance(source, str) for source in self.non_local or ()):
+            raise StructronError(f"non_local: not available for the {self.task} ({self.flagless['non_local']})")
 
 
 @options({"order": 1, "runs": 4})
