@@ -1,7 +1,7 @@
 """The tiny scale of Daumé & Marcu (2005) for tests."""
 
 from structron.experiments.daume2005 import Scale
-from structron.experiments.daume2005.tasks import PART
+from structron.experiments.daume2005.tasks import EXPECTED, PART
 
 TINY = Scale(
     sentences=25,
@@ -13,6 +13,9 @@ TINY = Scale(
     patience=1,
     seeds=1,
     unmerged=(("joint", "LaSO-A", 10), ("joint", "LaSO-P", 10), ("joint", "early", 10)),
+    unmerged_seeds=(1,),
+    unmerged_once=(("joint", "LaSO-A", 5),),
+    expected=(EXPECTED,),
     part=(*PART[:3], PART[5], PART[-4]),
     part_sentences=20,
     variances=(10.0,),

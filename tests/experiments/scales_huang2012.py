@@ -11,7 +11,9 @@ TINY = Scale(
     tagging_once=(4,),
     tagging=(3, 2),
     parsing={WSJ: (3, 2), EWT: (2, 1), GREEK: (2, 1)},
+    parsing_seeds=dict.fromkeys((WSJ, EWT, GREEK), (1, 2)),
     parsing_beams=(1, 2),
     parsing_sizes=(10,),
+    authors=THREE,
     bounds=1,
 )

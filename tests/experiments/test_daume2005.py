@@ -35,16 +35,21 @@ def test_every_method_is_tried_at_every_beam(run):
         table = scores_table(ledger, "segments", features)
         assert [row[0] for row in table.rows] == [
             "perceptron inf",
-            *(f"{method} {beam}" for method in ("LaSO-P", "LaSO-A") for beam in (1, 5, *exact)),
-            *(f"our {method} {beam}" for method in ("LaSO-P", "LaSO-A") for beam in (5, *exact)),
-            *("early 5", "standard 5"),
+            *(f"{method} {beam}" for method in ("LaSO-P", "LaSO-A") for beam in (1, "5, merged", *exact)),
+            *([f"{EXPECTED} inf"] if exact else []),
+            *(f"our {method} {beam}" for method in ("LaSO-P", "LaSO-A") for beam in ("5, merged", *exact)),
+            *("early 5, merged", "standard 5, merged"),
         ]
+    names = [row[0] for row in scores_table(ledger, "joint", tasks.OURS).rows]
+    assert {"LaSO-A 1", "LaSO-A 5", "LaSO-P 5, merged", "LaSO-A 10", "early 10", "standard 10, merged"} <= {*names}
     assert beams_of(ledger, "joint") == [1, 5, 10]
     assert all(of(ledger, "joint", method, 10) for method in METHODS if method not in ("perceptron", EXPECTED))
-    beams, grid = grid_of(ledger)
-    diagonal = [of(ledger, "joint", LASO_A, beam)[0] for beam in beams]
-    assert [grid[k][k].mean for k in range(3)] == [trial["test"] for trial in diagonal]
-    assert [grid[k][k].blocks.tolist() for k in range(3)] == [trial["test_blocks"] for trial in diagonal]
+    for merged in (True, False):
+        beams, tested, grid = grid_of(ledger, merged)
+        assert tested == [1, 5, 10]
+        diagonal = [of(ledger, "joint", LASO_A, beam, merged=merged)[0] for beam in beams]
+        assert [grid[k][k].mean for k in range(3)] == [trial["test"] for trial in diagonal]
+        assert [grid[k][k].blocks.tolist() for k in range(3)] == [trial["test_blocks"] for trial in diagonal]
 
 
 def test_a_part_of_the_data_has_a_table_of_its_own(run):
@@ -67,7 +72,8 @@ def test_every_claim_has_a_verdict(run):
     joint = next(claim for claim in made if claim.key == "joint_laso")
     assert [one.name for one in joint.verdict.effects] == ["LaSO-A, beam 10", "LaSO-P, beam 10"]
     wide = next(claim for claim in made if claim.key == "joint_alma")
-    assert [one.name for one in wide.verdict.effects][:2] == ["LaSO-A, beam 1", "LaSO-A, beam 5, merged"]
+    assert [one.name for one in wide.verdict.effects] == ["LaSO-A, beam 1", "LaSO-A, beam 10"]
+    assert wide.verdict.note == "beam 5: only merged"
     assert {"Theorem 4, section 4.2", "Table 1", "Table 2", "Table 3"} <= {claim.where for claim in made}
 
 
@@ -93,6 +99,18 @@ def test_sweeps_go_around_the_usual_constants(run):
     assert all("constants" not in trial.options for trial in of(ledger, "joint", LASO_A, 10))
 
 
+def test_halves_of_the_values_of_alpha_are_compared(tmp_path):
+    """A single odd value moves the mean of its half by a part; blocks are those of all trainings together."""
+    ledger = Ledger(tmp_path / "made.json", "paper")
+    for job in sweeps(FULL):
+        own = {0.5: 89.0, 1.0: 90.3}.get(job.options["constants"][0], 90.0)
+        counts = [[round(10 * own), 1000, 1000]] * 25
+        ledger.enter(job, {"dev": own, "dev_blocks": counts}, 1.0)
+    (found,) = (claim for claim in claims(ledger) if claim.key == "alpha")
+    assert [one.value for one in found.verdict.effects] == pytest.approx([1.3 / 3] * 2)
+    assert [one.name for one in found.verdict.effects] == list(tasks.TASKS)
+
+
 def test_constants_reach_the_learner(toy_data, monkeypatch):
     seen = []
     monkeypatch.setattr(tasks, "learn", lambda model, *rows: seen.append(model.fit(rows[0][:5]).learner_.pace) or {})
@@ -100,9 +118,9 @@ def test_constants_reach_the_learner(toy_data, monkeypatch):
     assert seen[0][[alma.ALPHA, alma.B, alma.C]].tolist() == [0.6, 3.0, 0.5]
 
 
-def entered(ledger: Ledger, method: str, scores: dict[int, float]) -> None:
+def entered(ledger: Ledger, method: str, scores: dict[int, float], **more: bool) -> None:
     for seed, score in scores.items():
-        options = {"task": "joint", "features": "default", "method": method, "beam": 10, "seed": seed}
+        options = {"task": "joint", "features": "default", "method": method, "beam": 10, "seed": seed} | more
         right = round(score)
         ledger.enter(Job(TRAIN, options), {"test": score, "test_blocks": [[right, 100, 100]] * 25}, 1.0)
 
@@ -114,10 +132,14 @@ def test_methods_are_compared_by_the_seeds_they_share(tmp_path, others, verdict)
     ledger = Ledger(tmp_path / "made.json", "paper")
     entered(ledger, "early", {1: 94.0, 2: 94.0, 3: 10.0})
     entered(ledger, "standard", dict(enumerate(map(float, others), 1)))
+    found = compared(ledger, PAPER["claims"]["joint_early"])[1]
+    assert (str(found), found.why) == ("not decidable", "beam 10: only merged")
+    entered(ledger, "early", {1: 94.0, 2: 94.0, 3: 10.0}, merge=False)
+    entered(ledger, "standard", dict(enumerate(map(float, others), 1)), merge=False)
     shown, found = compared(ledger, PAPER["claims"]["joint_early"])
     assert str(found) == verdict
     assert shown.startswith("94.00 ± 0.00 against ")
-    a, _ = paired(of(ledger, "joint", "early", 10), of(ledger, "joint", "standard", 10), "test")
+    a, _ = paired(*(of(ledger, "joint", method, 10, merged=False) for method in ("early", "standard")), "test")
     assert list(a.scores) == [94.0, 94.0]
 
 

@@ -35,12 +35,14 @@ from structron.experiments.frame import (
     has,
     invalid_share,
     last_tenth,
+    late_counts,
     late_invalid,
     learn,
     load_rows,
     paper_of,
     searched,
     sign_flip_test,
+    spent,
     together,
     within,
 )
@@ -51,6 +53,7 @@ from structron.experiments.frame.statistics import (
     block_counts,
     block_error,
     block_test,
+    sampled,
     score_of,
     share_interval,
     sign_flip_interval,
@@ -316,7 +319,15 @@ def test_passes_until_a_level_and_invalid_shares():
     assert (first_pass(trial, 80.0), first_pass(trial, 82.5), first_pass(trial, 82.6)) == (1, 2, None)
     assert (invalid_share(trial), invalid_share(trial, 1, 3), late_invalid(trial)) == (25.0, 25.0, 40.0)
     trial = trained([80.0] * 6, updates=[10] * 6, invalid=[9, 9, 9, 9, 1, 3])
-    assert late_invalid(trial) == 20.0
+    assert (late_invalid(trial), late_counts(trial)) == (20.0, (4, 20))
+
+
+def test_time_up_to_the_best_pass_is_a_share_of_all():
+    """8 s for four passes of which the second is the best, and 3 s for three with the third."""
+    trials = [
+        Trial("a", {}, {"passes": {"dev": [1.0] * n}, "best_pass": k}, s, "1") for n, k, s in ((4, 2, 8), (3, 3, 3))
+    ]
+    assert spent(trials) == (4 + 3) / 2
 
 
 def test_early_updates_end_searches():
@@ -357,6 +368,16 @@ def test_a_training_as_figures():
 def test_sign_flips_by_hand(differences, p):
     """1, 2, -1: the sums are ±4, ±2 twice and 0 twice, of which six are at least as far from 0 as 2."""
     assert sign_flip_test(differences) == pytest.approx(p)
+
+
+def test_samples_with_replacement_by_hand():
+    """Of 0 and 1 the mean is 0, 1/2 or 1 with 1/4, 1/2 and 1/4; samples of one thing alone are left out."""
+    values = np.array([0.0, 1.0])
+    assert sampled(lambda picks: float(values[picks].mean()), 2) == (0.5, (0.5, 0.5))
+    many = np.arange(400.0)
+    mean, (low, high) = sampled(lambda picks: float(many[picks].mean()), 400)
+    assert mean == 199.5
+    assert (high - low) / 2 == pytest.approx(1.96 * many.std() / 20, rel=0.1)
 
 
 def test_many_differences_are_drawn():
@@ -438,6 +459,15 @@ def test_a_is_ahead_of_b(a, b, verdict):
     assert ahead(a, b).verdict == verdict
 
 
+def test_blocks_of_different_data_are_not_paired():
+    """As much gold in every block, or the results were cut in another way."""
+    a, b = Sample([90.0], BLOCKS), Sample([90.0], np.roll(BLOCKS + np.eye(25, 2, dtype=int) * 5, 1, axis=0))
+    with pytest.raises(StructronError, match="different blocks"):
+        ahead(a, b)
+    with pytest.raises(StructronError, match="different blocks"):
+        ahead(a, Sample([90.0], BLOCKS[:24]))
+
+
 def test_samples_pair_trials_by_their_seeds():
     def trial(seed: int, score: float) -> Trial:
         return Trial("a", {"seed": seed}, {"test": score, "test_blocks": [[seed, 10]]}, 1.0, "1")
@@ -515,7 +545,7 @@ def test_figures_are_written_to_be_read():
     values = (0.0, -0.284, 11.0, 89.5941, 713.2, 11469.8, 3068330.0)
     assert [number(value) for value in values] == ["0", "-0.28", "11", "89.59", "713.2", "11,470", "3.1 × 10⁶"]
     assert str(Effect("reproduced", 0.5, 0.25, 0.75)) == "+0.50 (+0.25 to +0.75)"
-    assert within(1.97, high=0.5, unit=" %", name="beam 4").why == "beam 4: 1.97 %, needs ≤ 0.50 %"
+    assert within(1.97, high=0.5, unit=" %", name="beam 4").why == "beam 4: 1.97, needs ≤ 0.50 %"
     assert [shown_p(p) for p in (0.0004, 0.0123, 0.5)] == ["< 0.001", "0.012", "0.50"]
     assert effects_of("94.3 against 93.4; 3 against 5") == [0.9, -2.0]
 

@@ -139,6 +139,7 @@ def test_speed_is_compared_at_a_level_that_both_reach(tmp_path):
     assert methods.Speed.interval(speed.steps) is None  # two seeds
     assert methods.Speed.interval(speed.steps * 2) == pytest.approx([2 / 2.25] * 2)
     assert methods.Speed.ratio([]) is methods.Speed.interval([]) is None
+    assert [str(methods.at_most(speed.steps * k, 0.9)) for k in (0, 1, 2)] == ["not run", "not decidable", "reproduced"]
 
 
 def test_the_beam_is_chosen_on_dev_data_among_those_with_all_seeds(tmp_path):

@@ -14,7 +14,7 @@ from structron.data.toy_english import write_conll, write_conllu
 from structron.errors import StructronError
 from structron.eval.scores import chunk_scores
 from structron.experiments.frame import SPLITS, Job, Ledger
-from structron.experiments.kazama2007 import EXPERIMENT, models, rerank, tables
+from structron.experiments.kazama2007 import EXPERIMENT, OTHERS, models, rerank, tables
 from structron.experiments.kazama2007.corpora import (
     AUTOMATIC,
     ENGLISH,
@@ -411,7 +411,10 @@ def test_blocks_are_equal_in_words(sizes, blocks, edges):
     assert models.equal_edges(sizes, blocks) == edges
 
 
-SCALE = Scale(documents=9, seeds=(1, 2), fewer=(1,), margins=(500, 2000), test_candidates=(20, 100))
+METHODS = dict.fromkeys((DUTCH, ENGLISH), OTHERS)
+SCALE = Scale(
+    documents=9, seeds=(1, 2), fewer=(1,), margins=(500, 2000), test_candidates=(20, 100), part_methods=METHODS
+)
 
 
 class Made:

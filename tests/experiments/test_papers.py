@@ -155,6 +155,7 @@ def test_summaries_rest_on_claims_and_their_figures(paper):
     assert len(one.page["summary"]) == 5
     for sentence in one.page["summary"]:
         assert sentence["text"].endswith(".")
+        assert not re.search(r"[.!?] [A-Z]", sentence["text"]), "one sentence"
         assert {key: str(claims[key].verdict) for key in sentence["claims"]} == sentence["claims"]
         cells = [cell for key in sentence["claims"] for cell in (claims[key].here, claims[key].known)]
         texts = [claims[key].text for key in sentence["claims"]]

@@ -31,6 +31,7 @@ from structron.experiments.frame import (
     late_invalid,
     mean,
     shown_beam,
+    spent,
 )
 from structron.experiments.frame.verdict import interval_of
 
@@ -39,7 +40,7 @@ FIELD, GOALS = "daume2005.semicrf:train", "daume2005.goals:train"
 SEMICRF = "SEMICRF"
 RIVALS: tuple[tuple[str, int | None], ...] = (("LaSO-P", 1), ("LaSO-A", 1), ("perceptron", None))
 """What the paper compares with the likelihood-trained model."""
-FEATURES = {THEIRS: "the paper's features, without its lists", OURS: "our default templates"}
+FEATURES = {THEIRS: "features like the paper's, no lists", OURS: "our default templates"}
 
 
 def of(
@@ -59,7 +60,9 @@ def of(
     given = {"task": task, "method": method, "beam": beam, "features": features, "constants": None, "average": average}
     given |= {"merge": None if merged or beam in (1, None) else False}
     size = main_size(ledger) if sentences is None else sentences
-    return sorted((one for one in ledger.of(TRAIN, **given) if size_of(one) == size), key=lambda trial: trial["seed"])
+    found = [one for one in ledger.of(TRAIN, **given) if size_of(one) == size]
+    by_seed = {one["seed"]: one for one in sorted(found, key=lambda trial: len(trial.options))}
+    return [by_seed[seed] for seed in sorted(by_seed)]
 
 
 def size_of(trial: Trial) -> float:
@@ -83,9 +86,10 @@ def part_size(ledger: Ledger) -> float:
 
 
 def beams_of(ledger: Ledger, task: str, method: str = LASO_A, features: str = "") -> list[int | None]:
-    """The beams that a method was trained with, exact search last."""
+    """The beams that a method was trained with, merging or not, exact search last."""
     found = {trial.options.get("beam") for trial in ledger.of(TRAIN, task=task, method=method, constants=None)}
-    return sorted((b for b in found if of(ledger, task, method, b, features)), key=lambda b: (b is None, b))
+    there = [b for b in found if any(of(ledger, task, method, b, features, merged) for merged in (True, False))]
+    return sorted(there, key=lambda b: (b is None, b))
 
 
 def as_printed(ledger: Ledger, wanted: Sequence[Sequence[Any]]) -> tuple[list[list[Trial]], bool]:
@@ -111,22 +115,27 @@ def paired(a: Sequence[Trial], b: Sequence[Trial], part: str) -> tuple[Sample, S
 
 def tables(ledger: Ledger) -> Iterator[Table]:
     made = [scores_table(ledger, "segments", THEIRS), scores_table(ledger, "segments", OURS)]
-    made += [scores_table(ledger, "joint", OURS), grid_table(ledger), equation_table(ledger)]
-    made += [merging_table(ledger), part_table(ledger), goals_table(ledger), sweep_table(ledger), theorem_table(ledger)]
+    made += [scores_table(ledger, "joint", OURS), *(grid_table(ledger, merged) for merged in (False, True))]
+    made += [equation_table(ledger), merging_table(ledger), part_table(ledger), goals_table(ledger)]
+    made += [sweep_table(ledger), theorem_table(ledger)]
     yield from (table for table in made if table.rows)
 
 
 def scores_table(ledger: Ledger, task: str, features: str) -> Table:
-    """Every method at every beam."""
+    """Every method at every beam, without merging where that was trained."""
     table, late = Table.of(PAPER[task], features=FEATURES[features]), 0
     for method in METHODS:
         for beam in beams_of(ledger, task, method, features):
-            trials = of(ledger, task, method, beam, features)
-            times = [round(mean([trial[name] for trial in trials]), 1) for name in ("seconds", "test_seconds")]
+            trials = of(ledger, task, method, beam, features, merged=False)
+            merged = not trials
+            trials = trials or of(ledger, task, method, beam, features)
+            times = [round(one, 1) for one in (spent(trials), mean([trial["test_seconds"] for trial in trials]))]
             passes = ", ".join(str(trial["best_pass"]) for trial in trials)
             scores = [mean([trial[name] for trial in trials]) for name in TASKS[task].scores]
             dev, test = (str(Sample.of(trials, part)) for part in ("dev", "test"))
-            table.add(f"{method} {shown_beam(beam)}", times[0], passes, times[1], dev, *scores, test)
+            name = f"{method} {shown_beam(beam)}"
+            paper = table.paper.get(name, ())
+            table.add(f"{name}{', merged' * merged}", times[0], passes, times[1], dev, *scores, test, paper=paper)
             late += sum(trial["best_pass"] + trial["patience"] > trial.options["passes"] for trial in trials)
     table.notes.append(
         f"Trainings that ended at the maximum number of passes: {late}; all others ended when dev F no longer rose."
@@ -134,22 +143,23 @@ def scores_table(ledger: Ledger, task: str, features: str) -> Table:
     return table
 
 
-def grid_of(ledger: Ledger) -> tuple[list[int], list[list[Sample]]]:
-    """(beams, samples): samples[i][j] was trained with beams[i] and tested with beams[j]."""
-    beams = [beam for beam in beams_of(ledger, "joint") if beam is not None]
-    found = [of(ledger, "joint", LASO_A, beam)[0]["grid"] for beam in beams]
-    if any(str(beam) not in row for row in found for beam in beams):
-        return [], []
-    samples = [[row[str(beam)] for beam in beams] for row in found]
-    return beams, [[Sample([one["test"]], np.array(one["test_blocks"])) for one in row] for row in samples]
+def grid_of(ledger: Ledger, merged: bool = False) -> tuple[list[int], list[int], list[list[Sample]]]:
+    """(training beams, testing beams, samples): samples[i][j] was trained with the i-th and tested with the j-th.
+    merged: states are, in both; else in neither."""
+    own = ledger.of(TRAIN, task="joint", method=LASO_A, features=OURS, merge=None if merged else False)
+    size = main_size(ledger)
+    found = {one["beam"]: one["grid"] for one in own if size_of(one) == size and one.figures.get("grid")}
+    rows, columns = sorted(found), sorted(map(int, set.intersection(*map(set, found.values())))) if found else []
+    samples = [[found[beam][str(other)] for other in columns] for beam in rows]
+    return rows, columns, [[Sample([one["test"]], np.array(one["test_blocks"])) for one in row] for row in samples]
 
 
-def grid_table(ledger: Ledger) -> Table:
-    table, (beams, grid) = Table.of(PAPER["grid"]), grid_of(ledger)
-    whole = len(beams) == len(table.paper)
-    table.columns = ["trained with", *(f"b {beam}" for beam in beams)]
-    table.columns += [f"paper's {beam}" for beam in beams] if whole else []
-    for beam, row in zip(beams, grid, strict=True):
+def grid_table(ledger: Ledger, merged: bool) -> Table:
+    table, (rows, columns, grid) = Table.of(PAPER["grid"], how=", states merged" * merged), grid_of(ledger, merged)
+    whole = len(columns) == len(table.paper)
+    table.columns = ["trained with", *(f"b {beam}" for beam in columns)]
+    table.columns += [f"paper's {beam}" for beam in columns] if whole else []
+    for beam, row in zip(rows, grid, strict=True):
         table.add(str(beam), *(sample.mean for sample in row), paper=None if whole else ())
     return table
 
@@ -160,7 +170,7 @@ def equation_table(ledger: Ledger) -> Table:
     for task, features in (("segments", THEIRS), ("segments", OURS), ("joint", OURS)):
         for literal, ours in zip(LASO, OUR_LASO, strict=True):
             for beam in beams_of(ledger, task, ours, features):
-                new, old = (of(ledger, task, method, beam, features) for method in (ours, literal))
+                new, old = (of(ledger, task, method, beam, features) for method in (ours, literal))  # both merged
                 (a, b), (c, d) = paired(new, old, "dev"), paired(new, old, "test")
                 if a:
                     shown = f"{task}, {features}, {literal} {shown_beam(beam)}"
@@ -208,9 +218,13 @@ def goals_table(ledger: Ledger) -> Table:
     return table
 
 
+def sweep_trials(ledger: Ledger, task: str) -> list[Trial]:
+    return [trial for trial in ledger.of(TRAIN, task=task, method=LASO_A) if "constants" in trial.options]
+
+
 def sweep_of(ledger: Ledger, task: str) -> dict[tuple[float, ...], Sample]:
     """Dev F by (α, B, C)."""
-    trials = [trial for trial in ledger.of(TRAIN, task=task, method=LASO_A) if "constants" in trial.options]
+    trials = sweep_trials(ledger, task)
     keys = sorted({tuple(trial["constants"]) for trial in trials})
     return {key: Sample.of([t for t in trials if tuple(t["constants"]) == key], "dev") for key in keys}
 
@@ -252,11 +266,13 @@ def widest_margin(found: dict[str, Trial]) -> float | None:
 
 
 def drawings(ledger: Ledger) -> Iterator[Drawing]:
-    beams, grid = grid_of(ledger)
-    if grid:
-        scores = [[sample.mean for sample in row] for row in grid]
-        title = "Chunk F by beam, LaSO with ALMA (Table 3)"
-        yield Drawing("table3", draw_grid, (title, "testing beam", "training beam", beams, scores, "F1/% on test data"))
+    for merged in (False, True):
+        rows, columns, grid = grid_of(ledger, merged)
+        if rows == columns and rows:
+            scores = [[sample.mean for sample in row] for row in grid]
+            title = f"Chunk F by beam, LaSO with ALMA (Table 3){', states merged' * merged}"
+            labels = ("testing beam", "training beam", rows, scores, "F1/% on test data")
+            yield Drawing(f"table3{'-merged' * merged}", draw_grid, (title, *labels))
 
 
 def picture(ledger: Ledger) -> Picture | None:

@@ -31,6 +31,7 @@ it what is no mistake, the expectation weighs it by its probability. `perceptron
 the same rule with a beam."""
 LASO_P, LASO_A = LASO = ("LaSO-P", "LaSO-A")
 OUR_LASO = ("our LaSO-P", "our LaSO-A")
+OTHERS = ("early", "standard")
 THEIRS, OURS, PRINTED = "daume-chunks", "default", "printed"
 """The paper's features of segments, cut off as ours are, and our default templates. PRINTED: every position and every
 sequence of words, seen as a chunk or not, once or more, and lists; for tags and chunks the features of section 4.2."""

@@ -102,11 +102,11 @@ def bound_claims(ledger: Ledger) -> Iterator[Claim]:
             100 * trial["updates"] / trial["bound"] if trial.figures.get("done", True) else inf for trial in trials
         ]
         shown = f"{min(shares):.0f} to {max(shares):.0f} % of the bound in {len(shares)} trainings" if shares else "–"
-        yield claim(name, shown, within(max(shares, default=None), high=100, unit=" %"))
+        yield claim(name, shown, within(max(shares, default=None), high=100, unit=" %", name="share of the bound"))
     both = [trial for job in BOUNDS["theorem-2"] if (trial := ledger.get(job))]
     shares = [100 * trial["bound"] / trial["plain_bound"] for trial in both]
     shown = f"{min(shares):.0f} to {max(shares):.0f} %" if shares else "–"
-    yield claim("tighter", shown, within(max(shares, default=None), high=100, unit=" %"))
+    yield claim("tighter", shown, within(max(shares, default=None), high=100, unit=" %", name="share of CSP's bound"))
     yield unseen_claim(both)
 
 
@@ -117,7 +117,7 @@ def unseen_claim(trials: Sequence[Trial]) -> Claim:
         return claim("unseen", "–", within(None))
     wrong = mean([100 * trial["updates"] / trial["sentences"] for trial in trials])
     bound = mean([100 * 2 * trial["bound"] / (trial["sentences"] + 1) for trial in trials])
-    verdict = within(wrong, high=bound, unit=" %")
+    verdict = within(wrong, high=bound, unit=" % wrong")
     if bound >= 100:
         verdict = Verdict(UNDECIDED, note="the bound is above 100 %")
     return claim("unseen", f"{wrong:.1f} % wrong, at most {bound:.0f} %", verdict)

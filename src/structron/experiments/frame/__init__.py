@@ -10,11 +10,13 @@ from structron.experiments.frame.tools import SPLITS, Rows, has, last_tenth, loa
 from structron.experiments.frame.training import (
     first_pass,
     invalid_share,
+    late_counts,
     late_invalid,
     learn,
     learn_once,
     searched,
     shown_beam,
+    spent,
     tested,
 )
 from structron.experiments.frame.verdict import Claim, Sample, Verdict, ahead, effects_of, level, together, within

@@ -24,7 +24,7 @@ from structron.experiments.frame.verdict import (
 HEAD = """# What holds up
 
 The claims of five papers, and what comes out here, 10 to 24 years later. `structron papers --write docs` writes this
-page from the files in `results/`; the tables behind it are in [results.md](results.md).
+page from `results/`; the tables are in [results.md](results.md).
 
 {counts}
 
@@ -115,9 +115,8 @@ def chance(claims: Sequence[Claim], corrected: Sequence[float | None]) -> str:
     decided = [(claim, p) for claim, p in tested if str(claim.verdict) in (REPRODUCED, NOT_REPRODUCED)]
     kept = sum(p <= LEVEL for _, p in decided)
     return (
-        f"{len(tested)} claims are tested. If all methods were equally good, about {LEVEL * len(tested):.0f} would be "
-        f"decided by chance, half of them in the paper's favour. Of the {len(decided)} that are decided, {kept} keep "
-        f"p ≤ 0.05 after Holm's correction over all {len(tested)}."
+        f"{len(tested)} of the {len(claims)} claims have a p-value. By chance alone about {LEVEL * len(tested):.0f} "
+        f"would be decided; {len(decided)} are, and {kept} survive Holm's correction."
     )
 
 

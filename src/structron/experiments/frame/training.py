@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from structron.experiments.frame.ledger import Figures, Trial
-from structron.experiments.frame.statistics import block_counts
+from structron.experiments.frame.statistics import block_counts, mean
 from structron.experiments.frame.tools import Rows, timed
 from structron.learn.loop import Learner
 
@@ -51,6 +51,12 @@ def seconds_of(history: Sequence[dict[str, Any]]) -> float:
     return round(sum(record["cpu_seconds"] for record in history), 3)
 
 
+def spent(trials: Sequence[Trial]) -> float:
+    """Processor time up to the best pass, in seconds, scoring included, in the mean over trials: that of the whole job
+    by its passes. (Some early trials have the time that went by as their figure `seconds`.)"""
+    return mean([trial.seconds * trial["best_pass"] / len(trial["passes"]["dev"]) for trial in trials])
+
+
 def first_pass(trial: Trial, level: float) -> int | None:
     """The pass after which dev first was at that level, from 1; None: never."""
     return next((k for k, score in enumerate(trial["passes"]["dev"], 1) if score >= level), None)
@@ -66,15 +72,25 @@ def searched(trial: Trial, passes: int) -> float:
     return sum(1 - fell * (1 - where) / count for fell, where, count in figures)
 
 
-def invalid_share(trial: Trial, first: int = 0, last: int | None = None) -> float:
-    """Invalid updates of all updates of some passes, in per cent; exact search does not count them: it makes none."""
+def invalid_counts(trial: Trial, first: int = 0, last: int | None = None) -> tuple[int, int]:
+    """(invalid updates, all updates) of some passes; exact search does not count them: it makes none."""
     passes = trial["passes"]
-    updates = sum(passes["updates"][first:last])
-    return 100 * sum(passes.get("invalid", [0])[first:last]) / updates if updates else 0.0
+    return int(sum(passes.get("invalid", [0])[first:last])), int(sum(passes["updates"][first:last]))
+
+
+def invalid_share(trial: Trial, first: int = 0, last: int | None = None) -> float:
+    """Invalid updates of all, in per cent."""
+    invalid, updates = invalid_counts(trial, first, last)
+    return 100 * invalid / updates if updates else 0.0
+
+
+def late_counts(trial: Trial) -> tuple[int, int]:
+    """The counts of late passes."""
+    return invalid_counts(trial, first=-max(1, len(trial["passes"]["dev"]) // LATE))
 
 
 def late_invalid(trial: Trial) -> float:
-    """The same of late passes."""
+    """Invalid updates of late passes, in per cent."""
     return invalid_share(trial, first=-max(1, len(trial["passes"]["dev"]) // LATE))
 
 

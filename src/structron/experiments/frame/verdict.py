@@ -5,16 +5,18 @@
 paper's effect, which rules out an effect of that size, and *not decidable* if it does not, or if the paper has no
 figure. Over six or more data sets, p is that of the sign-flip test, and the interval holds all differences that this
 test does not reject. On one data set, p is that of a randomisation test over 25 blocks of the scored data, and the
-interval is 1.96 standard errors, over blocks and seeds together. Seeds never count as data sets.
+interval is 1.96 standard errors, over blocks and seeds together. Seeds never count as data sets. Differences are in
+points.
 
 **A figure lies within bounds**, which come from the paper's figures: *reproduced* if its 95 % interval does, *not
 reproduced* if the interval lies outside, otherwise *not decidable*. Counts and proofs have no interval: they hold or
 do not.
 
 **Several parts.** Reproduced if all are; otherwise the worst of them, in the order not reproduced, smaller, not
-decidable. p is then the largest, or the smallest of those that go the other way, times their number.
+decidable. p is the largest p of the parts; if some contradict the paper, the smallest of those times the number of
+parts.
 
-The second p is Holm's, over all claims of all papers that have one.
+The second p is Holm's, over all papers.
 """
 
 import re
@@ -23,6 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from structron.errors import StructronError
 from structron.experiments.frame.ledger import Trial
 from structron.experiments.frame.statistics import block_error, block_test, mean, sign_flip_interval, sign_flip_test
 
@@ -94,17 +97,26 @@ class Effect:
         """Of the interval, if there is one."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
-    def __str__(self) -> str:
-        """With its interval and its bounds: "+0.52 (+0.24 to +0.81)", "2.00 %, needs ≤ 0.50 %"."""
+    @property
+    def figure(self) -> str:
+        """With its interval: "+0.52 (+0.24 to +0.81)", "beam 4: 1.97 (1.83 to 2.12)"."""
         plus = self.bounds is None
-        text = f"{number(self.value, plus)}{self.unit}"
+        text = f"{number(self.value, plus)}{'' if self.need else self.unit}"
         if self.low is not None and self.high is not None:
             text += f" ({number(self.low, plus)} to {number(self.high, plus)})"
-        if self.bounds is not None and np.isfinite(self.bounds).any():
-            low, high = map(number, self.bounds)
-            ends = f"≤ {high}" if low == "-∞" else f"≥ {low}" if high == "∞" else f"{low} to {high}"
-            text += f", needs {ends}{self.unit}"
         return f"{self.name}: {text}" if self.name else text
+
+    @property
+    def need(self) -> str:
+        """Its bounds: "needs ≤ 0.50 %"; nothing if there are none."""
+        if self.bounds is None or not np.isfinite(self.bounds).any():
+            return ""
+        low, high = map(number, self.bounds)
+        ends = f"≤ {high}" if low == "-∞" else f"≥ {low}" if high == "∞" else f"{low} to {high}"
+        return f"needs {ends}{self.unit}"
+
+    def __str__(self) -> str:
+        return f"{self.figure}, {self.need}" if self.need else self.figure
 
 
 def number(value: float, plus: bool = False) -> str:
@@ -133,12 +145,16 @@ class Verdict:
 
     @property
     def why(self) -> str:
-        return "; ".join([*map(str, self.effects), *([self.note] if self.note else [])])
+        """Bounds that are those of all figures stand once."""
+        needs, shown = {one.need for one in self.effects}, list(map(str, self.effects))
+        if len(self.effects) > 1 and len(needs) == 1 and "" not in needs:
+            shown = ["; ".join(one.figure for one in self.effects) + f", each {needs.pop()}"]
+        return "; ".join([*shown, *([self.note] if self.note else [])])
 
     @property
     def p(self) -> float | None:
         """Of the claim as a whole. Where all of several have to hold, the largest p; where some go the other way, the
-        smallest of theirs, times their number (Bonferroni)."""
+        smallest of theirs, times the number of all (Bonferroni)."""
         tested = [one for one in self.effects if one.p is not None]
         against = [one.p for one in tested if one.verdict == NOT_REPRODUCED and one.p is not None]
         if against:
@@ -160,6 +176,7 @@ def ahead(a: Sample, b: Sample, paper: float | None = None, name: str = "", unit
         if len(gains) >= ENOUGH:
             p, interval = sign_flip_test(gains), sign_flip_interval(gains, LEVEL)
     elif a.blocks is not None and b.blocks is not None:
+        check_blocks(a.blocks, b.blocks)
         p = block_test(a.blocks, b.blocks)
         seeds = float(np.var(gains, ddof=1)) / len(gains) if len(gains) > 1 else 0.0
         half = NORMAL * float(np.sqrt(block_error(a.blocks, b.blocks) ** 2 + seeds))
@@ -172,6 +189,14 @@ def ahead(a: Sample, b: Sample, paper: float | None = None, name: str = "", unit
         elif paper is not None and high < paper:
             word = SMALLER
     return Verdict(word, (Effect(word, mean(gains), low, high, paper, p, None, unit, name),))
+
+
+def check_blocks(a: np.ndarray, b: np.ndarray) -> None:
+    """Blocks can be paired only if they are of the same data: as much gold, the last of the counts, in each."""
+    if a.shape != b.shape or (a[:, -1] != b[:, -1]).any():
+        raise StructronError(
+            "results: two trainings were scored on different blocks; expected the same in both: remove the older trials"
+        )
 
 
 def within(
@@ -266,5 +291,5 @@ class Claim:
         """What decided; before a single difference the two figures themselves."""
         effects, why = self.verdict.effects, self.verdict.why
         if len(effects) == 1 and " against " in self.ours:
-            return f"{self.ours}: {replace(effects[0], name='')}"
+            return "; ".join(filter(None, [f"{self.ours}: {replace(effects[0], name='')}", self.verdict.note]))
         return why or self.ours

@@ -22,8 +22,10 @@ QUICK = Scale(
     tagging_once=(7,),
     tagging=(6, 2),
     parsing={WSJ: (8, 2), EWT: (6, 2), GREEK: (6, 2)},
+    parsing_seeds=dict.fromkeys((WSJ, EWT, GREEK), (1, 2)),
     parsing_beams=(1,),
     parsing_sizes=(250,),
+    authors=THREE,
     bounds=2,
 )
 

@@ -62,7 +62,8 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
             shares = [one["updates"] / one["bound"] if one["ended"] and not one["invalid"] else inf for one in own]
             most = max(own, key=lambda one: one["updates"] / one["bound"], default=None)
             ours = f"{most['updates']} updates, R²/δ² = {most['bound']:.0f} ({len(own)} trainings)" if most else ""
-            yield claim(f"theorem{number}", ours, within(max(shares, default=None), high=1.0))
+            share = 100 * max(shares) if shares else None
+            yield claim(f"theorem{number}", ours, within(share, high=100, unit=" %", name="share of the bound"))
 
 
 def loop_claim(records: list[dict[str, Any]], margin: float) -> Claim:
@@ -71,7 +72,8 @@ def loop_claim(records: list[dict[str, Any]], margin: float) -> Claim:
     ours = (
         f"{updates} updates in {len(records)} iterations, the last w = ({records[-1]['w'][0]}, {records[-1]['w'][1]})"
     )
-    endless = within(updates / len(records) if margin > 0 else 0.0, low=1.0)
+    share = 100 * updates / len(records) if margin > 0 else 0.0
+    endless = within(share, low=100, unit=" %", name="iterations with an update")
     return claim("theorem3", ours, endless)
 
 
@@ -80,4 +82,4 @@ def subset_claim(ledger: Ledger) -> Iterator[Claim]:
     own = [trial["implied"] for trial in ledger.of(BOUNDS) if trial["implied"]["C_b"] > 0]
     least = min((min(one["C_g"], one["C_s"]) - one["C_b"] for one in own), default=None)
     ours = f"{len(own)} beam-separable data sets; margins on C_g and C_s are no smaller" if own else ""
-    yield claim("theorem5", ours, within(least, low=0.0))
+    yield claim("theorem5", ours, within(least, low=0.0, name="their margins less that on beams"))

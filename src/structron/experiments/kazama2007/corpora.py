@@ -22,10 +22,11 @@ from structron.tasks.chain.labeler import Tagger
 from structron.text.schemes import convert, detect
 from structron.text.sentences import Document, sentences_of
 
-CONLL2003, ENGLISH = "conll2003", "uner-english-ewt"
+CONLL2003, ENGLISH, SHUFFLED = "conll2003", "uner-english-ewt", "conll2002-dutch"
+"""SHUFFLED: its documents have their sentences in another order, so that joining them says nothing."""
 CONLL2003_FILES = ("eng.train", "eng.testa", "eng.testb")
 PLACES = {
-    "conll2002-dutch": {"word": 0, "pos": 1, "label": 2},
+    SHUFFLED: {"word": 0, "pos": 1, "label": 2},
     ENGLISH: {"word": 1, "label": 2},
     CONLL2003: {"word": 0, "pos": 1, "chunk": 2, "label": 3},
 }
