@@ -457,7 +457,9 @@ class Speller:
         given = unpack_json(taken(tensors, "letters"))
         if not isinstance(given, list) or len(given) != 4 or not all(isinstance(own, list) for own in given):
             raise ValueError("letters do not fit")
-        names, tags = texts(given[0], "letters"), [texts(own, "tags") for own in given[3]]
+        names, tags = texts(given[0], "letters"), given[3]
+        if not all(isinstance(own, list) and all(texts([tag], "tags") for tag in own) for own in tags):
+            raise ValueError("tags do not fit")
         put, add = ([(pair[0], pair[-1]) for pair in (texts(own, "pair", 2) for own in kind)] for kind in given[1:3])
         if any(len(name) != 1 for name in names) or not {letter for _, letter in (*put, *add)} <= {*names}:
             raise ValueError("letters do not fit")
