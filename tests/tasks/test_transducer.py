@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import structron
 from structron import Lemmatizer, StructronError
 from structron.io import modelfile
+from structron.io.tensors import pack_json, unpack_json
 from structron.search.beam.problem import Walk
 from structron.tasks import transducer
 from structron.tasks.transducer import Speller, aligned, make_letters, settle, spelled
@@ -150,6 +151,18 @@ def test_endings_in_new_combinations(data, lemmatizer, tmp_path):
     assert again.predict_with_margins(test) == lemmatizer.predict_with_margins(test)
     again.save(tmp_path / "n")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
+
+
+def test_tags_of_a_word_that_are_the_same_come_back():
+    """Many treebanks write UPOS into XPOS too, or `_` for both."""
+    tags = ("N", "N", "_")
+    learned = Speller.learn([(f"{stem}im", tags, stem) for stem in STEMS[:6]], 1)
+    again = Speller.take(learned.tensors())
+    assert again([("tonim", tags), ("lim", ("_", "_", "_"))]) == learned([("tonim", tags), ("lim", ("_", "_", "_"))])
+    letters = unpack_json(learned.tensors()["letters"])[:3]
+    for odd in ([["N", 1]], ["NN"], [["N", []]]):
+        with pytest.raises(ValueError, match="tags do not fit"):
+            Speller.take(learned.tensors() | {"letters": pack_json([*letters, odd])})
 
 
 def test_why_a_lemma_was_spelled(lemmatizer, data):
