@@ -554,7 +554,9 @@ COMMANDS: list[click.Command] = [
         "experiment",
         "cli.experiment",
         "Run the experiments of a paper and compare the results with its figures; resumes after an interruption.",
-        Argument("paper", "PAPER", "Author and year, for instance collins2002; or partial.", shell_complete=_papers),
+        Argument(
+            "paper", "PAPER", "Author and year, for instance collins2002; or partial, choosing.", shell_complete=_papers
+        ),
         option("--data", metavar="DIR", type=PATH, help="Folder of the corpora; by default STRUCTRON_DATA."),
         option("--quick", help="Use less data and fewer passes."),
         option("--out", metavar="DIR", type=PATH, help="Folder for the results; by default results, or results/quick."),

@@ -12,7 +12,7 @@ from structron.experiments.frame import report
 from structron.experiments.frame.report import Experiment
 
 PAPER = re.compile("[a-z]+[0-9]{4}")
-OTHERS = {"partial": Path("howto") / "partial-labels.md"}
+OTHERS = {"partial": Path("howto") / "partial-labels.md", "choosing": Path("howto") / "what-to-label.md"}
 """Experiments of our own, and the page of each."""
 RESULTS = Path("results")
 

@@ -33,7 +33,10 @@ def run(results: Path | None = None, write: Path | None = None) -> None:
     pages = {path: found}
     for name, place in OTHERS.items():
         own = experiment_of(name)
-        pages |= {write / place: [(own, own.ledger(folder))]} if (write / place).exists() else {}
+        ledger = own.ledger(folder)
+        if (write / place).exists():
+            pages[write / place] = [(own, ledger)]
+            pictures |= {write / PICTURES / f"{name}.svg": drawn} if (drawn := picture_of(own, ledger)) else {}
     check_places({"--results": folder.glob("*.json")}, {"--write": [*pages, write / VERDICTS, *pictures]})
     check_page_place("--write", write / VERDICTS, page.partition("\n")[0])
     for place in pictures:

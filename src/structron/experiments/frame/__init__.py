@@ -3,7 +3,7 @@
 
 from structron.experiments.frame.figures import Curve, draw_grid, draw_lines
 from structron.experiments.frame.ledger import Job, Ledger, Trial
-from structron.experiments.frame.pictures import Picture
+from structron.experiments.frame.pictures import Curves, Picture
 from structron.experiments.frame.report import Drawing, Experiment, Table
 from structron.experiments.frame.statistics import block_counts, comparison, mean, sign_flip_test
 from structron.experiments.frame.tools import SPLITS, Rows, has, last_tenth, load_rows, need, paper_of, timed

@@ -1,10 +1,10 @@
-"""A picture of a paper: its figures on the left, ours on the right, a row for each method, as SVG without scripts."""
+"""A picture of a paper: its figures on the left, ours on the right, a row for each method; or curves. As SVG."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from structron.experiments.frame.verdict import Bounds
-from structron.show.charts import ticks
+from structron.show.charts import Points, panels, ticks
 from structron.show.svg import picture, safe
 
 NAMES, PANEL, GAP, ROW, TOP, BELOW = 220, 210, 30, 22, 58, 40
@@ -22,6 +22,17 @@ class Method:
     ours: float | None
     low: float | None = None
     high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Curves in panels, one below the other: of each panel the title, its curves, and lines that are marked in it."""
+
+    title: str
+    rows: list[tuple[str, Mapping[str, Points], Mapping[str, float]]]
+
+    def svg(self) -> str:
+        return panels(self.rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from structron.errors import StructronError
 from structron.experiments.frame.ledger import Job, Ledger
-from structron.experiments.frame.pictures import Picture
+from structron.experiments.frame.pictures import Curves, Picture
 from structron.experiments.frame.tools import need
 from structron.experiments.frame.verdict import Claim
 from structron.experiments.frame.work import work_off
@@ -107,7 +107,7 @@ class Experiment:
     quick: Any
     code: str
     drawings: Callable[[Ledger], Iterable[Drawing]] = _no_drawings
-    picture: Callable[[Ledger], Picture | None] = _no_picture
+    picture: Callable[[Ledger], Picture | Curves | None] = _no_picture
     page: Mapping[str, Any] = field(default_factory=dict)
     needs: Mapping[str, str] = field(default_factory=dict)
     needs_corpora: bool = True
