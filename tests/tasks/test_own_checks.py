@@ -91,6 +91,22 @@ def test_unchecked_learns_the_same():
     assert np.array_equal(one.model_.rows.weight, other.model_.rows.weight)
 
 
+def makes_an_array(x, table, states, s, out):
+    found = np.zeros(2, np.int64)
+    found[0] = x[states[s, AT], 0] if states[s, AT] < x.shape[0] else -1
+    found[1] = states[s, LAST]
+    out[0], out[1] = found[0], found[1]
+
+
+@needs_compiler
+def test_functions_that_make_arrays_learn_the_same():
+    """They are compiled with references counted, others without."""
+    examples = make_examples(30)
+    one, other = (BeamLearner(own, passes=2).fit(examples) for own in (PROBLEM, make_problem(atoms=makes_an_array)))
+    assert np.array_equal(one.model_.keys, other.model_.keys)
+    assert np.array_equal(one.model_.rows.weight, other.model_.rows.weight)
+
+
 def calls_a_module(x, table, states, s, out):
     at = states[s, AT]
     out[0] = careless.at(x, at + (planted.LATE if x[0, 0] == planted.LATE else 0)) if at < x.shape[0] else -1

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import structron
 from structron.data.toy_english import toy_english, write_conll
+from structron.kernels.cache import places
 from torture.frame import (
     Found,
     Job,
@@ -181,34 +182,34 @@ def permissions(trial: Trial) -> Iterator[tuple[str, Fault]]:
 
 
 def caches(trial: Trial) -> Iterator[tuple[str, Fault]]:
-    def package(link: bool) -> Path:
-        place = trial.place()
-        shutil.copytree(
-            Path(structron.__file__).parent, place / "structron", copy_function=os.link if link else shutil.copy2
-        )
-        return place
+    def package(place: Path) -> dict[str, str]:
+        """A package and its kernels in a folder of their own: variables of a process that uses them."""
+        shutil.copytree(Path(structron.__file__).parent, place / "structron", copy_function=os.link)
+        shutil.copytree(places()[0], place / "kernels")
+        return environment(PYTHONPATH=str(place), STRUCTRON_CACHE=str(place / "kernels"))
 
     def container() -> str | None:
-        """A read-only package with its kernels, a home that is read-only."""
-        place = package(link=True)
+        """A package, its kernels and a home that are read-only."""
+        place = trial.place()
+        env = package(place) | {"HOME": str(place), "XDG_CACHE_HOME": str(place)}
         for path in [place, *place.rglob("*")]:
             if path.is_dir():
                 os.chmod(path, 0o555)
-        env = environment(PYTHONPATH=str(place), HOME=str(place), XDG_CACHE_HOME=str(place))
         return trial.saved(env=env, preexec_fn=without_privileges)
 
-    def damaged(ending: str) -> str | None:
-        """Every file of an ending without its last bytes."""
-        place = package(link=False)
-        for path in place.rglob(f"*{ending}"):
+    def damaged() -> str | None:
+        """Every kernel without its last bytes."""
+        place = trial.place()
+        env = package(place)
+        kernels = [path for path in (place / "kernels").rglob("*-*") if path.is_file()]
+        for path in kernels:
             path.write_bytes(path.read_bytes()[:-9])
-        done = trial.run("predict", trial.model, trial.train, env=environment(PYTHONPATH=str(place)))
-        right = done.returncode == 0 and done.stderr.count("damaged; the kernel is compiled again") == 1
-        return None if right else f"status {done.returncode}: {done.stderr}"
+        done = trial.run("predict", trial.model, trial.train, env=env)
+        right = done.returncode == 0 and done.stderr.count("damaged; the kernel is compiled again") > 0
+        return None if right and kernels else f"status {done.returncode}: {len(kernels)} kernels: {done.stderr}"
 
     yield "cache: a container", container
-    for ending in (".nbi", ".nbc"):
-        yield f"cache: damaged {ending}", partial(damaged, ending)
+    yield "cache: damaged kernels", damaged
 
 
 # -- disks -----------------------------------------------------------------------------------------------------------

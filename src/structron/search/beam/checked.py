@@ -166,7 +166,7 @@ class CheckedAdvance(Checked):
     own_row = 5
 
 
-OPTIONS: dict[str, Any] = {"boundscheck": True, "forceinline": True, **counting(True)}
+OPTIONS: dict[str, Any] = {"boundscheck": True, "forceinline": True}
 COMPILERS: dict[str, type[Checked]] = {"start": CheckedStart, "advance": CheckedAdvance}
 
 

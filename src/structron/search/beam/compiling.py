@@ -129,10 +129,13 @@ def _checked(function: Callable, signature: Any, what: str, around: Around) -> A
     if name := recursive(function):
         line = getattr(function, "py_func", function).__code__.co_firstlineno
         raise StructronError(f"{what}: {name} calls itself (line {line}); expected loops, or unchecked=True")
+    stamp = stamp_of(function) + around.key
+    with suppress(NumbaError):  # else it makes arrays, or is wrong
+        lean = _surrounded(renewed(function, around.compiler, counts=False), around)
+        return for_signature(lean, signature, stamp, function)
     own = renewed(function, around.compiler)
     try:
-        checked = _surrounded(own, around)
-        return for_signature(checked, signature, stamp_of(function) + around.key, function)
+        return for_signature(_surrounded(own, around), signature, stamp, function)
     except NumbaError:
         arrays = (kind.copy(readonly=True) if isinstance(kind, numba_types.Array) else kind for kind in signature.args)
         given = list(arrays)
@@ -275,20 +278,22 @@ def uncompiled(function: Callable) -> Callable:
     return _copied(function, lambda value: hasattr(value, "py_func"), lambda _, copy: copy, {}, lambda plain: "")
 
 
-def renewed(function: Callable, compiler: type[Checked] | None = None) -> Any:
+def renewed(function: Callable, compiler: type[Checked] | None = None, counts: bool = True) -> Any:
     """A function that is compiled with the constants of this moment, as are its helpers: Numba keeps those that it saw
-    when it compiled a function first.   compiler: one that adds checks."""
+    when it compiled a function first.   compiler: one that adds checks.   counts: references, as functions that make
+    arrays need; with checks this takes longer than the function."""
 
     def make(original: Any, copy: Callable) -> Any:
         compiled = isinstance(original, Dispatcher)
         if compiler is None:
             return type(original)(copy, original.locals, original.targetoptions) if compiled else copy
         options = (original.targetoptions if compiled else {"nopython": True, "nogil": True}) | OPTIONS
+        options |= counting(counts)
         given = (copy, original.locals if compiled else {}, options)
         kind = type(original) if compiled else CPUDispatcher
         return kind(*given, pipeline_class=compiler if original is function else Checked)
 
-    made = _renewed.setdefault(compiler, WeakKeyDictionary())
+    made = _renewed.setdefault((compiler, counts), WeakKeyDictionary())
     return _copied(function, lambda value: isinstance(value, Dispatcher) and is_own(value), make, made, stamp_of)
 
 
