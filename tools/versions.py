@@ -40,7 +40,8 @@ CORE = (
 """Tests of the package itself: none of browsers, servers, papers, documents, or what extras bring."""
 APART = ("tests/learn/test_cluster.py", "tests/learn/test_cluster_nodes.py")
 """Files in there that need Ray."""
-TOOLS = ("pytest>=8", "pytest-xdist>=3.7", "hypothesis>=6.100", "conllu>=5")
+ZSTD = "backports.zstd>=1; python_version < '3.14'"
+TOOLS = ("pytest>=8", "pytest-xdist>=3.7", "hypothesis>=6.100", "conllu>=5", ZSTD)
 """What the core suite needs beside the package."""
 
 
