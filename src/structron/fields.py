@@ -152,7 +152,7 @@ class _FieldsSignature:
     """The signature of a class of options, made of its fields when somebody asks; None: it has a constructor."""
 
     def __get__(self, options: Any, kind: Any) -> inspect.Signature | None:
-        if kind.__init__ is not Options.__init__:
+        if kind.__init__ is not Options.__init__ or not dataclasses.is_dataclass(getattr(kind, "options_class", kind)):
             return None
         order = sorted(fields_of(kind), key=lambda own: bool(own.kw_only))
         kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

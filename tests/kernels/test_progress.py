@@ -171,6 +171,7 @@ def test_what_is_compiled_ahead_is_shown_unless_nobody_wants_to_know(monkeypatch
         return 2
 
     monkeypatch.setattr(ahead, "prepare", fake)
+    monkeypatch.setattr(ahead, "complete", set())
     assert prepare("use tagger") == 2
     assert re.fullmatch(
         r"compiling on 2 cores \(first run only\): 0 of 2 kernels, about \d+ s left\n", capsys.readouterr().err

@@ -308,4 +308,4 @@ def test_a_page_may_send_a_model_where_that_is_allowed(library, folder):
     assert send("two.structron", to=Asked(make_app(Library()))).status_code == 403
     for _ in range(12):
         ok(send("two.structron"))
-    assert "at most 16" in send("two.structron").json()["detail"]
+    assert "16 models are loaded" in send("two.structron").json()["detail"]

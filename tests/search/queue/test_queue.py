@@ -590,7 +590,7 @@ def test_siblings_of_different_lengths():
 @pytest.mark.parametrize("queue", ["greedy", "beam", "best-first", "exhaustive"])
 def test_gold_that_leaves_the_space_is_named(queue, gold, step, text):
     learner = learner_of(walk_problem(), [CYCLE, CYCLE], [[1, 3], gold], queue, limit=1000)
-    with pytest.raises(StructronError, match=rf"^walk: example 1: step {step}: no y-good node is left, .*: {text}"):
+    with pytest.raises(StructronError, match=rf"^walk: example 1: step {step}: no correct state .*: {text}"):
         learn_pass(learner, [1])
 
 
