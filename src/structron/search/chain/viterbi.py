@@ -202,7 +202,8 @@ def keep_live(alpha, rows, i, labels, up, down, top, keep, kept, window):
 
     up and down bound what a label adds to the rest of the sentence through transitions. A label goes when its best
     prefix plus the most it can add stays below another's plus the least, with room for rounding: the same
-    continuation after the other label is then better, whatever it is. top[y]: the best prefix that ends in y.
+    continuation after the other label is then better, whatever it is: masks forbid it to both or to neither. top[y]:
+    the best prefix that ends in y.
     """
     first = alpha_row(i, labels, keep[i - 1, 0]) if i > 0 else 0
     for y in range(labels):
@@ -341,7 +342,7 @@ def viterbi2(chains, weights, start, n, labels, work, window):
     """
     node, alpha, edge, keep, kept, w = work.node, work.alpha, work.edge, work.keep, work.kept, weights.w
     contexts = labels + 1
-    whole = window == np.inf or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0 or work.limited[0] > 0
+    whole = window == np.inf or chains.pair_ptr.shape[0] > 0 or work.limited[0] > 0
     total = 0.0
     for i in range(n):
         edges_at(chains, weights, start + i, work)
