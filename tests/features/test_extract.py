@@ -243,7 +243,9 @@ def test_a_gazetteer_is_a_column():
 def test_what_no_template_mentions_gets_templates_of_its_own():
     places = Gazetteer.from_phrases("LOC", ["Bath"])
     made = extractor(["w[0]"], gazetteers=[places], atoms={"size": lambda s, i: str(len(s[i][0]))})
-    assert [str(t) for t in made.templates] == ["w[0]", "gaz_LOC[-1]", "gaz_LOC[0]", "gaz_LOC[1]", "size[0]"]
+    assert [str(t) for t in made.templates] == [
+        *("w[0]", "gaz_LOC[-1]", "gaz_LOC[0]", "gaz_LOC[1]", "gaz_LOC[0]|class[0]", "size[0]")
+    ]
     used = extractor(["gaz_LOC[0]|size[1]"], gazetteers=[places], atoms={"size": lambda s, i: "x"})
     assert len(used.templates) == 1
 

@@ -156,7 +156,8 @@ class TemplateExtractor:
     def _default_templates(self, templates: Sequence[Template]) -> list[Template]:
         """A gazetteer or an atom that no template mentions gets templates of its own: it was given to be used."""
         mentioned = {name for t in templates for name, _ in t.parts}
-        texts = [f"{g}[{k}]" for g in self.gazetteers if g not in mentioned for k in (-1, 0, 1)]
+        given = [g for g in self.gazetteers if g not in mentioned]
+        texts = [text for g in given for text in (f"{g}[-1]", f"{g}[0]", f"{g}[1]", f"{g}[0]|class[0]")]
         texts += [f"{name}[0]" for name in (*self.atoms, *self.classes) if name not in mentioned]
         return [parse_template(text) for text in texts]
 
