@@ -18,17 +18,18 @@ from structron.tasks.chain.labeler import Tagger
 from structron.tasks.pipeline import parts, pipeline
 from structron.tasks.pipeline.parts import MANY_TAGS, Contents, make_parts
 from structron.tasks.scripts import Lemmatizer
+from structron.tasks.transducer import Speller
 from structron.text.trees import check_tree
 from toy import fresh_docs, toy_docs
 
-TEST = toy_docs(60, 8)
+TRAIN, TEST = toy_docs(150, 3), toy_docs(60, 8)
 QUICK = ["parser", "entities"]
 ONE = "not trained: the training data have only one label"
 
 
 @pytest.fixture(scope="module")
 def nlp() -> structron.Pipeline:
-    return structron.Pipeline(folds=3).fit(toy_docs(150, 3), dev=toy_docs(40, 5))
+    return structron.Pipeline(folds=3).fit(TRAIN, dev=toy_docs(40, 5))
 
 
 class Notes(Progress):
@@ -482,6 +483,18 @@ def test_small_files(nlp, tmp_path):
         assert getattr(after, name) > getattr(before, name) - 4
     again.save(tmp_path / "c")
     assert structron.load(tmp_path / "c").predict([TEST[0].text]) == again.predict([TEST[0].text])
+
+
+def test_small_files_spell_only_what_training_data_lack(nlp, tmp_path, monkeypatch):
+    nlp.save(tmp_path / "large")
+    structron.load(tmp_path / "large").set_params(compact=True).save(tmp_path / "small")
+    small, asked = structron.load(tmp_path / "small"), []
+    spell = Speller.__call__
+    monkeypatch.setattr(Speller, "__call__", lambda own, rows: asked.extend(rows) or spell(own, rows))
+    small.evaluate(TEST)
+    known = {word.form for doc in TRAIN for word in doc.words}
+    assert asked
+    assert not {form for form, _ in asked} & known
 
 
 @pytest.mark.parametrize(

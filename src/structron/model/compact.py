@@ -1,7 +1,8 @@
 """A small model of a large one, to be shipped.
 
 Small weights are left out, the others keep one of a few values, keys of hashed features 32 of their 64 bits, and names
-of features and the list of known words go. What is left is sorted by key, so that it packs well (io/packing.py).
+of features go, and the list of known words where nothing asks for it. What is left is sorted by key, so that it packs
+well (io/packing.py).
 """
 
 from typing import Any
@@ -14,6 +15,8 @@ from structron.io.tensors import Tensors
 LEVELS = 127
 """Sizes that a weight may have."""
 BITS = 32
+SPELLER = "speller."
+"""What the arrays of a speller begin with, which works on words that are not known (tasks/scripts.py)."""
 
 
 def compacted(
@@ -61,7 +64,7 @@ def compacted(
 
 def _without_names(tensors: Tensors, features: int) -> Tensors:
     names = Names.of([""] * features).tensors()
-    if tensors["word_mask"].any():
+    if tensors["word_mask"].any() or any(name.startswith(SPELLER) for name in tensors):
         return names
     return names | {"words": tensors["words"][:0], "word_mask": tensors["word_mask"][:0]}
 

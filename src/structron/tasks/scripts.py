@@ -20,6 +20,7 @@ from structron.io.tensors import Tensors, beginning, texts, under
 from structron.learn.choices import ChoiceLearner
 from structron.learn.loop import Schedule
 from structron.model.choices import ChoiceModel
+from structron.model.compact import SPELLER
 from structron.runtime.progress import Progress
 from structron.tasks.chain.constraints import make_dictionary, number_labels
 from structron.tasks.chain.explain import Contribution, Decision
@@ -335,7 +336,7 @@ class Lemmatizer(ScriptLabeler):
     def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         learned, tensors = super()._state(model)
         known = self.known_.tensors() if self._known_atoms(self.extractor_.templates) else {}
-        spelled = {} if self.speller_ is None else under("speller.", self.speller_.tensors())
+        spelled = {} if self.speller_ is None else under(SPELLER, self.speller_.tensors())
         learned = learned if self.lexicon_ is None else learned | {"trusted": self.trusted_}
         return learned, tensors | known | spelled
 
@@ -344,9 +345,9 @@ class Lemmatizer(ScriptLabeler):
         self.known_ = KnownLemmas.take(tensors, self.lexicon_) if asked else KnownLemmas([], {})
         super()._take_features(learned, tensors)
         self.trusted_ = [] if self.lexicon_ is None else texts(learned["trusted"], "trusted tags")
-        own = beginning("speller.", tensors)
+        own = beginning(SPELLER, tensors)
         for name in own:
-            del tensors[f"speller.{name}"]
+            del tensors[f"{SPELLER}{name}"]
         self.speller_ = Speller.take(own) if own else None
 
 
