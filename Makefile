@@ -18,9 +18,9 @@ $(VENV)/.dev: pyproject.toml
 demo: $(VENV)/.core
 	$(BIN)/structron demo
 
-# One process more than two cores have: a part of the tests waits for browsers, servers and clusters.
+# Two processes more than there are cores: a part of the tests waits for browsers, servers and clusters.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n $$($(BIN)/python -c "import os; print((os.cpu_count() or 1) + 2)") --dist loadfile
 
 # The core suite with the oldest and the newest versions that pyproject.toml allows; TESTS="tests/io -x" for a part of it.
 test-oldest test-newest:
@@ -32,14 +32,16 @@ bench: $(VENV)/.dev
 EWT := $(DATA)/ud-english-ewt
 UNER := $(DATA)/uner-english-ewt
 
-CLUSTERS := build/english/en_lexeme_cluster.json.gz
+ENGLISH := build/english
+CLUSTERS := $(ENGLISH)/en_lexeme_cluster.json.gz
+LISTS := ORG=organisations BRAND=brands LOC=places PER=people
 
 english: $(VENV)/.dev
 	mkdir -p src/structron/models
-	$(BIN)/python tools/english.py $(dir $(CLUSTERS))
+	$(BIN)/python tools/english.py $(ENGLISH)
 	$(BIN)/structron train pipeline --train $(EWT)/train.conllu.gz --dev $(EWT)/dev.conllu.gz \
 	    --entities $(UNER)/train.conll.gz --dev-entities $(UNER)/dev.conll.gz \
-	    --clusters $(CLUSTERS) --compact --jobs 2 \
+	    --clusters $(CLUSTERS) $(foreach list,$(LISTS),--gazetteer $(subst =,=$(ENGLISH)/,$(list)).txt) --compact --jobs 2 \
 	    --model src/structron/models/english.structron
 	$(BIN)/structron evaluate english $(EWT)/test.conllu.gz
 	$(BIN)/structron evaluate english $(EWT)/test.conllu.gz --gold tokens --entities $(UNER)/test.conll.gz
