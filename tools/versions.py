@@ -41,7 +41,7 @@ CORE = (
 APART = ("tests/learn/test_cluster.py", "tests/learn/test_cluster_nodes.py")
 """Files in there that need Ray."""
 ZSTD = "backports.zstd>=1; python_version < '3.14'"
-TOOLS = ("pytest>=8", "pytest-xdist>=3.7", "hypothesis>=6.100", "conllu>=5", ZSTD)
+TOOLS = ("pytest>=8", "pytest-xdist>=3.7", "hypothesis>=6.100", "conllu>=5", "build>=1.2", ZSTD)
 """What the core suite needs beside the package."""
 
 

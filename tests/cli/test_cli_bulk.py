@@ -141,7 +141,6 @@ def test_mistakes_touch_nothing(toy, refuses, tokenizer, tmp_path):
         ([source / "f0.conll", tmp_path / "link" / "f0.conll"], [], "both would become"),
         ([source / "*"], ["-o", tmp_path / "o"], "--output: cannot be combined with --output-dir"),
         ([source / "*"], ["--nbest", "2", "--forced"], "--nbest: cannot be combined"),
-        ([source / "*"], ["--ray", "127.0.0.1:1"], "ray: 127.0.0.1:1: the cluster cannot be reached"),
     ):
         refuses(*args, *files, "--output-dir", out, *more, says=says)
         assert not out.exists()
@@ -157,6 +156,14 @@ def test_mistakes_touch_nothing(toy, refuses, tokenizer, tmp_path):
     refuses("annotate", "-m", tokenizer, source / "*", "--output-dir", out, "-f", "xml", says="unknown format 'xml'")
     assert not out.exists()
     assert contents(source) == before
+
+
+def test_a_cluster_that_is_not_there_touches_nothing(toy, refuses, tmp_path):
+    pytest.importorskip("ray")
+    source, out = fill(tmp_path / "in", toy, 1), tmp_path / "out"
+    given = ["predict", toy.chunker, source / "*", "--output-dir", out, "--ray", "127.0.0.1:1"]
+    refuses(*given, says="ray: 127.0.0.1:1: the cluster cannot be reached")
+    assert not out.exists()
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")

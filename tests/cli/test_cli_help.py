@@ -80,9 +80,7 @@ def test_names_that_are_nearly_right(refuses, tmp_path, monkeypatch):
     (tmp_path / "t.txt").write_text("It rained.\n")
     refuses("train", "chunkr", says="did you mean chunker?")
     refuses("trian", says="No such command 'trian'; did you mean train? See structron --help")
-    refuses(
-        "annotate", "t.txt", "--fromat", "html", says="'--fromat'; did you mean --format? See structron annotate --help"
-    )
+    refuses("annotate", "t.txt", "--fromat", "html", says="; did you mean --format? See structron annotate --help")
     refuses("train", "parser", "--update", "max-voilation", says="did you mean max-violation?")
     refuses("serve", "englsh", says="englsh: no such file or bundled model; did you mean english?")
     refuses("annotate", "t.txt", "--format", "htlm", says="did you mean html?")

@@ -10,22 +10,23 @@ import io
 import re
 
 import pytest
-from httpx import ASGITransport, AsyncClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import structron
 from structron.cli import main
-from structron.serve.app import make_app
-from structron.serve.library import Library
 from structron.teach import command
 from toy import toy_docs
 
 conllu = pytest.importorskip("conllu")
-pytest.importorskip("udtools")
-pytest.importorskip("udapi")
+for extra in ("udtools", "udapi", "httpx", "fastapi"):
+    pytest.importorskip(extra)
+from httpx import ASGITransport, AsyncClient  # noqa: E402
 from udapi.core.document import Document as Tree  # noqa: E402
 from udtools.validator import Validator  # noqa: E402
+
+from structron.serve.app import make_app  # noqa: E402
+from structron.serve.library import Library  # noqa: E402
 
 NOT_OURS = {"unicode-normalization"}
 TEXTS = {

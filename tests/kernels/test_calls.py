@@ -23,7 +23,11 @@ def every_compiled() -> dict[str, Any]:
     for module in walk_packages(structron.__path__, "structron."):
         if module.name.startswith(EXTRAS) or ".serve" in module.name or ".sklearn" in module.name:
             continue
-        for value in vars(import_module(module.name)).values():
+        try:
+            values = vars(import_module(module.name)).values()
+        except ModuleNotFoundError:  # an extra
+            continue
+        for value in values:
             if isinstance(value, Helper | Pointer | Dispatcher):
                 function = plain(value)
                 found[f"{function.__module__}.{function.__qualname__}"] = value
