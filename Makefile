@@ -34,7 +34,7 @@ UNER := $(DATA)/uner-english-ewt
 
 ENGLISH := build/english
 CLUSTERS := $(ENGLISH)/en_lexeme_cluster.json.gz
-LISTS := ORG=organisations BRAND=brands LOC=places PER=people
+LISTS := ORG=organisations LOC=places PER=people
 
 english: $(VENV)/.dev
 	mkdir -p src/structron/models

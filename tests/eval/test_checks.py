@@ -42,6 +42,7 @@ def test_nothing_is_wrong():
     assert found(SOUND, Attested.of(rows(SOUND))) == []
     assert found(SOUND.replace("\n", "\r\n")) == []
     assert found("\ufeff" + SOUND.rstrip("\n")) == []
+    assert found(SOUND.replace("he said.\n", "he\u00a0said.\n")) == []
 
 
 def test_what_is_generated_lacks_names_of_sentences_alone():

@@ -15,9 +15,9 @@ EXPECTED = {
     "sentences": 100.0,
     "upos": 95.45,
     "xpos": 95.3,
-    "lemmas": 88.08,
-    "uas": 86.59,
-    "las": 84.29,
+    "lemmas": 88.0,
+    "uas": 86.55,
+    "las": 84.45,
 }
 """On toy English, many of whose words are invented, and whose lemmas and relations are not all the treebank's."""
 
@@ -33,6 +33,8 @@ def test_the_model_comes_with_licence_and_card():
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert all(name in card for name in ("English Web Treebank", "Universal NER", "CC BY-SA 4.0", "LAS"))
     assert "spacy-lookups-data" in card
+    assert all(name in card for name in ("pytickersymbols", "simpleicons", "GeoNames", "census", "WordNet"))
+    assert "WordNet 3.0 Copyright 2006 by Princeton University" in (folder / "LICENSE.txt").read_text(encoding="utf-8")
     assert "ExplosionAI" in (folder / "LICENSE.txt").read_text(encoding="utf-8")
     assert len((folder / "english.structron").read_bytes()) <= 18_000_000
 
@@ -55,7 +57,7 @@ def test_a_sentence(nlp):
 
 
 def test_organisations(nlp):
-    """Forty sentences that were written before the model was trained: 19 have the right entities; no fewer should."""
+    """Forty sentences, written before the model was trained: 29 have the right entities; hardly fewer should."""
     lines = Path(__file__).with_name("organisations.tsv").read_text(encoding="utf-8").splitlines()
     cases = [line.split("\t") for line in lines if not line.startswith("#")]
     assert len(cases) == 40
@@ -65,7 +67,7 @@ def test_organisations(nlp):
         right += found == expected
         if text == "Apple bought a startup.":
             assert found == expected
-    assert right >= 18
+    assert right >= 28
 
 
 ADDRESSES, HAN, SPACES = "http://x.org/?a=b me@x.org 😀👍🏽", "一二三。四五", "A\r\nB\tC\u00a0D"

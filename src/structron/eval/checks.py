@@ -54,6 +54,7 @@ RULES = {
 AGAINST = ("upos-xpos", "upos-feats", "closed-class", "lemma")
 _ID = re.compile(r"[0-9]{1,9}")
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+_WHITE = re.compile(r"\s")  # any of them separates tokens, as in UD's own validator
 _EMPTY_NODE = re.compile(r"([0-9]{1,9})\.([1-9][0-9]{0,8})")
 _FEATURE = re.compile(r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)")
 _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
@@ -205,7 +206,7 @@ class _Sentence:
                 yield Problem("sent-id", number, f"{own}: not the first")
             self.file.ids.add(own)
         for number, text in found["text"][:1]:
-            spelled = self._spelled()
+            text, spelled = _WHITE.sub(" ", text), self._spelled()
             if spelled.rstrip() != text:
                 k = next(
                     (k for k, (a, b) in enumerate(zip(spelled, text, strict=False)) if a != b), len(spelled.rstrip())

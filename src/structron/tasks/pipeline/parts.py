@@ -51,9 +51,8 @@ WRITES = {
     **{name: {"head", "deprel"} for name in VOTES},
     "entities": {"entity"},
 }
-SMALL_TREEBANK, LARGE_TREEBANK = 20_000, 100_000
-"""Words from which on a parser can do without its small weights: those of little data are all small. And words from
-which on it makes two runs, not four: what little data teach depends more on their order."""
+SMALL_TREEBANK = 20_000
+"""Words from which on a parser can do without its small weights: those of little data are all small."""
 PRUNE = 0.3
 """A parser's weights of at most this size are small."""
 CROSSING = 0.1
@@ -234,7 +233,7 @@ def make_parts(
     if "lemma" in filled:
         found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 3, "runs": 4, "rare": 50, "letters": True})
     if contents.heads and tags:
-        learning = {"passes": 6, "runs": 2 if contents.words >= LARGE_TREEBANK else 4}
+        learning = {"passes": 6, "runs": 4}
         prune = PRUNE if contents.words >= SMALL_TREEBANK else 0.0
         reads = ("form", *known, *(["lemma"] if "lemma" in filled else []))
         settings = {"pos": tags[-1], "prune": prune, **learning}
