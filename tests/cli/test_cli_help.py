@@ -82,10 +82,14 @@ def test_names_that_are_nearly_right(refuses, tmp_path, monkeypatch):
     refuses("trian", says="No such command 'trian'; did you mean train? See structron --help")
     refuses("annotate", "t.txt", "--fromat", "html", says="; did you mean --format? See structron annotate --help")
     refuses("train", "parser", "--update", "max-voilation", says="did you mean max-violation?")
-    refuses("serve", "englsh", says="englsh: no such file or bundled model; did you mean english?")
     refuses("annotate", "t.txt", "--format", "htlm", says="did you mean html?")
     refuses("annotate", "t.txt", "--model", "englsh", says="no such file or bundled model; did you mean english?")
     refuses("annotate", "Is it late?", says="Is it late?: no such file; expected a file, or a text after --text")
+
+
+def test_models_of_the_server_that_are_nearly_right(refuses):
+    pytest.importorskip("fastapi")
+    refuses("serve", "englsh", says="englsh: no such file or bundled model; did you mean english?")
 
 
 def test_defaults_that_depend_on_others_are_settled(run):
