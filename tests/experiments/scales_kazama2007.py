@@ -1,7 +1,5 @@
 """The tiny scale of Kazama & Torisawa (2007) for tests."""
 
-from structron.experiments.kazama2007 import OTHERS
-from structron.experiments.kazama2007.corpora import ENGLISH, SHUFFLED
 from structron.experiments.kazama2007.plan import Scale
 
 TINY = Scale(
@@ -18,7 +16,6 @@ TINY = Scale(
     second_passes=5,
     n_large=60,
     part=4,
-    part_methods=dict.fromkeys((SHUFFLED, ENGLISH), OTHERS),
     long_part=2,
     long=3,
     walk=False,

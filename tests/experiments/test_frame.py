@@ -544,7 +544,7 @@ def test_a_bound_counts_with_the_interval_of_the_figure():
 def test_figures_are_written_to_be_read():
     values = (0.0, -0.284, 11.0, 89.5941, 713.2, 11469.8, 3068330.0)
     assert [number(value) for value in values] == ["0", "-0.28", "11", "89.59", "713.2", "11,470", "3.1 × 10⁶"]
-    assert str(Effect("reproduced", 0.5, 0.25, 0.75)) == "+0.50 (+0.25 to +0.75)"
+    assert str(Effect("reproduced", 0.5, 0.25, 0.75)) == "+0.50 [+0.25, +0.75]"
     assert within(1.97, high=0.5, unit=" %", name="beam 4").why == "beam 4: 1.97, needs ≤ 0.50 %"
     assert [shown_p(p) for p in (0.0004, 0.0123, 0.5)] == ["< 0.001", "0.012", "0.50"]
     assert effects_of("94.3 against 93.4; 3 against 5") == [0.9, -2.0]

@@ -99,11 +99,11 @@ class Effect:
 
     @property
     def figure(self) -> str:
-        """With its interval: "+0.52 (+0.24 to +0.81)", "beam 4: 1.97 (1.83 to 2.12)"."""
+        """With its interval: "+0.52 [+0.24, +0.81]", "beam 4: 1.97 [1.83, 2.12]"."""
         plus = self.bounds is None
         text = f"{number(self.value, plus)}{'' if self.need else self.unit}"
         if self.low is not None and self.high is not None:
-            text += f" ({number(self.low, plus)} to {number(self.high, plus)})"
+            text += f" [{number(self.low, plus)}, {number(self.high, plus)}]"
         return f"{self.name}: {text}" if self.name else text
 
     @property

@@ -25,7 +25,8 @@ QUICK = Scale(
     parsing_seeds=dict.fromkeys((WSJ, EWT, GREEK), (1, 2)),
     parsing_beams=(1,),
     parsing_sizes=(250,),
-    authors=THREE,
+    speed_seeds=(1,),
+    level_seeds=(1,),
     bounds=2,
 )
 

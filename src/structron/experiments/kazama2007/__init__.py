@@ -7,11 +7,6 @@ the best value has a worse one on each side.
 
 from structron.experiments.frame import Experiment
 from structron.experiments.kazama2007 import plan, tables
-from structron.experiments.kazama2007.corpora import ENGLISH, SHUFFLED
-from structron.experiments.kazama2007.models import CONSERVATIVE, CRF, EDGE_CRF, NODES, PROPOSED
-
-OTHERS = (PROPOSED, CONSERVATIVE, NODES, CRF, EDGE_CRF)
-"""What learns from a part of the training data in the quick run."""
 
 QUICK = plan.Scale(
     documents=25,
@@ -25,7 +20,6 @@ QUICK = plan.Scale(
     second_margins=(8, 500),
     second_passes=5,
     part=10,
-    part_methods=dict.fromkeys((SHUFFLED, ENGLISH), OTHERS),
     long_part=5,
     long=8,
     walk=False,

@@ -19,6 +19,8 @@ STARTED = (*TUNED, models.AVERAGED_MARGIN)
 """Methods that start from the mean of one-pass runs."""
 SEED = 1
 """Of the trials that choose C."""
+OTHERS = (PROPOSED, CONSERVATIVE, models.NODES, CRF, models.EDGE_CRF)
+"""What learns from a part of the training data beside the margin perceptron."""
 FEWER = 60
 """Iterations of the fields that learn from a part of the data, at most."""
 LEAST = 1
@@ -32,8 +34,8 @@ class Scale:
     values of C and passes of the second models, and the larger n' of re-ranking.
 
     Saved: three seeds have the rows of Table 2 that are close to each other (and Table 3), `fewer` those that show what
-    the start and the tags do, and one the candidate algorithm, re-ranking and our own rows. From a part
-    of English only the margin perceptron learns, and nowhere the field with edge features (a minute a corpus).
+    the start and the tags do, and one the candidate algorithm, re-ranking and our own rows. What learns
+    from a part of the training data has one seed.
     """
 
     documents: int | None = None
@@ -51,7 +53,7 @@ class Scale:
     n_large: int = 800
     part: int = 40
     """Documents of what learns from a part of the training data."""
-    part_methods: dict[str, tuple[str, ...]] = field(default_factory=lambda: {SHUFFLED: (PROPOSED, CONSERVATIVE, CRF)})
+    part_methods: dict[str, tuple[str, ...]] = field(default_factory=lambda: dict.fromkeys((SHUFFLED, ENGLISH), OTHERS))
     """What learns from it beside the margin perceptron, by corpus."""
     long_part: int = 10
     long: int = 200
