@@ -18,9 +18,9 @@ $(VENV)/.dev: pyproject.toml
 demo: $(VENV)/.core
 	$(BIN)/structron demo
 
-# Two processes more than there are cores: a part of the tests waits for browsers, servers and clusters.
+# One process more than there are cores: a part of the tests waits for browsers, servers and clusters.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $$($(BIN)/python -c "import os; print((os.cpu_count() or 1) + 2)") --dist loadfile
+	$(BIN)/python -m pytest -n $$($(BIN)/python -c "import os; print((os.cpu_count() or 1) + 1)") --dist loadfile
 
 # The core suite with the oldest and the newest versions that pyproject.toml allows; TESTS="tests/io -x" for a part of it.
 test-oldest test-newest:

@@ -14,7 +14,7 @@ from structron.data.toy_english import write_conll, write_conllu
 from structron.errors import StructronError
 from structron.eval.scores import chunk_scores
 from structron.experiments.frame import SPLITS, Job, Ledger
-from structron.experiments.kazama2007 import EXPERIMENT, OTHERS, models, rerank, tables
+from structron.experiments.kazama2007 import EXPERIMENT, models, rerank, tables
 from structron.experiments.kazama2007.corpora import (
     AUTOMATIC,
     ENGLISH,
@@ -37,7 +37,7 @@ from structron.experiments.kazama2007.models import (
     scored,
     search,
 )
-from structron.experiments.kazama2007.plan import BOUNDS, FIELD, PART, TRAIN, Found, Scale, Wanted, plan
+from structron.experiments.kazama2007.plan import BOUNDS, FIELD, OTHERS, PART, TRAIN, Found, Scale, Wanted, plan
 from structron.experiments.kazama2007.rerank import KINDS, RERANKING_1, RERANKING_2, CandidateLists, Reranker, Shortlist
 from structron.text.schemes import convert, detect
 from structron.text.sentences import sentences_of
